@@ -1,11 +1,8 @@
 // call_chain.cpp - a program whose stacks are known: main, chain::outer, chain::middle, then one of spin (computes:
-// Profile), rest
-// (sleeps: CSwitch, SysCallEnter), wake (wakes its other thread: ReadyThread), and, with a file, put (writes to its
-// disk: DiskWriteInit) and
-// touch (of a page that is not there: page faults). System calls are made here, not in libc, which keeps no frame
-// pointers. Ends after the given number of rounds. Built with frame pointers (-O0: leaves have them too) by
-// boot-tests/e2e/symbols.py, and
-// without by boot-tests/e2e/user_stacks.py.
+// Profile), rest (sleeps: CSwitch, SysCallEnter), wake (wakes its other thread: ReadyThread), and, with a file, put
+// (writes to its disk: DiskWriteInit) and touch (of an absent page: page faults). System calls are made here, not in
+// libc, which keeps no frame pointers. Ends after the given number of rounds. Built with frame pointers (-O0: leaves
+// have them too) by boot-tests/e2e/symbols.py, and without by boot-tests/e2e/user_stacks.py.
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>

@@ -32,7 +32,7 @@ struct call {
 struct thread {
     pthread_t id;
     int       cpu;
-    unsigned  user, begin, end; /* of its user's calls */
+    unsigned  user, begin, end; /* range of its user's calls */
 };
 static pthread_barrier_t *together; /* all threads of all programs begin at once */
 static struct call       *calls;    /* [users * events] */
@@ -74,7 +74,7 @@ static void    *thread_main(void *arg)
 
     CPU_ZERO(&one);
     CPU_SET(t->cpu, &one);
-    (void)!sched_setaffinity(0, sizeof one, &one); /* a processor that has just gone: its thread writes where it is */
+    (void)!sched_setaffinity(0, sizeof one, &one); /* fails if it has just gone offline: writes on another */
     pthread_barrier_wait(together);
     for (unsigned i = t->begin; i < t->end; i++) {
         struct call *c = &calls[t->user * events + i];
@@ -95,7 +95,7 @@ static int program(unsigned user, const cpu_set_t *online)
     struct thread     t[THREADS];
     unsigned          n = 0, k = 0;
 
-    alarm(SECONDS); /* one that fails leaves the others waiting */
+    alarm(SECONDS); /* a program that fails leaves the others waiting */
     if (setgroups(0, NULL) || setgid(FIRST_USER + user) || setuid(FIRST_USER + user) ||
         EventRegister(&id, NULL, NULL, &provider))
         return 1;

@@ -1,6 +1,6 @@
-/* cpu_times - a program under test: uses the processor in user and in kernel mode, and writes an event after each
- * round, with what getrusage said of the thread before it; a second thread, which used next to nothing, writes one,
- * too. cpu_times ROUNDS: waits first until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
+/* cpu_times - a program under test: uses the processor in user and in kernel mode, and after each round writes an event
+ * with the thread's getrusage times just before it. A second thread, which has used next to nothing, writes one, too.
+ * cpu_times ROUNDS: waits first until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
 #include <TraceLoggingProvider.h>
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
-/* date_shift.c - a library to be loaded before others: CLOCK_REALTIME is off by the seconds that stand in the file
- * $DATE_SHIFT. A system's date cannot be set for one test alone. Not for: vDSO users other than libc's
- * clock_gettime. */
+/* date_shift.c - a library to preload: shifts CLOCK_REALTIME by the seconds in the file $DATE_SHIFT. A system's date
+ * cannot be set for one test alone. Not for: vDSO users other than libc's clock_gettime. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

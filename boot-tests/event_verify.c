@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         s->bitmap[n.number / 8] |= bit;
     }
     for (int w = 0; w < writers; w++) {
-        /* missing although an earlier one is there: not explained by a session that came later */
+        /* missing although an earlier event is there: a session that started late does not explain it */
         unsigned long long gaps  = 0;
         bool               begun = false;
         for (uint64_t i = 0; i < seen[w].tally->capacity; i++) {
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
             gaps += begun && must && !is;
             if (begun && must && !is && getenv("EVENT_VERIFY_GAPS"))
                 fprintf(stderr, "gap writer %d number %llu\n", w, (unsigned long long)i);
-            /* written, but the writer was killed before it could note it, or refused in another session */
+            /* written, but the writer was killed before it could set the bit, or another session refused the event */
             unproved += is && !must;
         }
         if (gaps || writers <= FEW)

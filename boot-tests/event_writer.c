@@ -3,7 +3,7 @@
  * Registers first, then waits WAIT_MS (for sessions that are enabled later), and with EVENT_WRITER_ENABLED in the
  * environment until a session wants its events: a registration waits 250 ms at most, which a busy machine may exceed.
  * With EVENT_WRITER_WATCH it also says how long the longest call took, and how many calls blocked: took more than 10 ms
- * in which the thread gave its processor away by itself (one that was taken away says nothing about the call). With
+ * with a voluntary context switch of the thread (an involuntary one says nothing about the call). With
  * EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. With EVENT_WRITER_FIXED all
  * events have 200 bytes. */
 #include "boot-tests/storm_write.h"
@@ -52,7 +52,7 @@ enum { BLOCKED_NS = 10000000 };
 static struct {
     int                on;
     unsigned long long blocked, longest_ns;
-    long               waits; /* of this thread so far, by its own doing */
+    long               waits; /* voluntary context switches of this thread so far */
 } watch;
 
 static unsigned long long now_ns(void)

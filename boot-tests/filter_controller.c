@@ -1,11 +1,12 @@
 /* filter_controller - a controller and its provider as one would write them for Windows: every type of filter and
  * EnableProperty by EnableTraceEx2, and every error. Needs a daemon at AUTOLOGGER_RUNTIME_DIR.
- *   filter_controller errors SESSION         the table of what is refused
- *   filter_controller enable SESSION         enables: ids 7 and 9 alone, with the properties below
- *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest filter_controller
- *   write-payload COUNT    writes as many events of it, in pieces; prints how many the predicates let in
- *   filter_controller classic                a provider of the older API: prints whether it was enabled, and what
- *   TraceEvent returned filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
+ *   filter_controller errors SESSION         the table of refused calls
+ *   filter_controller enable SESSION         enables: only ids 7 and 9, with the properties below
+ *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest
+ *   filter_controller write-payload COUNT    writes COUNT of these events, in pieces; prints how many pass
+ *   filter_controller classic                a provider of the older API: prints whether it was enabled, and the result
+ *                                            of TraceEvent
+ *   filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
  * Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
@@ -192,13 +193,13 @@ static void write_payload(unsigned count)
         const char16_t *path = paths[i % 4];
         const ULONG     size = i % 300;
         const GUID      id   = i % 5 ? provider : wanted_id;
-        /* 18 is not named: it passes */
+        /* no predicate names 18: it passes */
         EVENT_DESCRIPTOR      d = {.Id = (USHORT)(i % 10 == 9 ? 18 : 17), .Level = 4};
         EVENT_DATA_DESCRIPTOR data[4];
         ULONG                 units = 0;
         while (path[units])
             units++;
-        /* half of the letters, and the rest with the end: pieces are no fields */
+        /* half of the string, then the rest with its terminator: pieces need not be fields */
         EventDataDescCreate(&data[0], path, units);
         EventDataDescCreate(&data[1], (const char *)path + units, units + 2);
         EventDataDescCreate(&data[2], &size, sizeof size);

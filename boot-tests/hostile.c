@@ -1,12 +1,12 @@
 /* hostile - clients that mean harm, at a real daemon's control socket; without the library, by hand.
  * hostile RUNTIME_DIR KIND COUNT [PROVIDER|PORT]
- *   oversize     COUNT frames of 1 byte to 256 KB, with sizes that lie
- *   silent       COUNT connections that say nothing, held until standard input ends; prints "held N" descriptors  COUNT
- *   messages with descriptors that must not be closed by whoever should not wait: sockets that linger, of
- *                PORT, where nobody reads. With the daemon stopped
+ *   oversize     COUNT frames of 1 byte to 256 KB, with false sizes
+ *   silent       COUNT connections that send nothing, held until standard input ends; prints "held N"
+ *   descriptors  COUNT messages with descriptors whose close() waits: sockets that linger, of PORT, where nobody reads.
+ *                With the daemon stopped
  *   deaf         COUNT requests whose answers are never read
- *   scribble     COUNT rounds: attaches as a provider and writes over all that it was given; what it was given to read
- *   it tries to write
+ *   scribble     COUNT rounds: attaches as a provider, overwrites all memory that it was given, and tries to write to
+ *                memory that it may only read
  * Prints what it did; exit 0: did it all, 2: something was allowed that must not be. */
 #include "autologger/wire/control.h"
 #include "autologger/wire/shm.h"
@@ -89,7 +89,7 @@ static bool greet(int fd, uint8_t *message, int directory[3])
     return send(fd, &h, sizeof h, MSG_NOSIGNAL) == sizeof h && await(fd, CTL_HELLO, message, directory);
 }
 
-/* A greeted connection. A user who asks as often as this one is hung up on, and comes again. */
+/* A greeted connection. The daemon hangs up on a user who asks this often: dials again. */
 static int dial_greeted(uint8_t *message, int directory[3])
 {
     enum { TRIES = 1200, PAUSE_US = 50000 };
@@ -139,7 +139,7 @@ static int silent(unsigned count)
     return read(0, &end, 1) < 0;
 }
 
-/* A TCP connection whose close would wait a minute for data that nobody reads. */
+/* A TCP connection whose close() would wait a minute for data that nobody reads. */
 static int lingering(uint16_t port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -190,7 +190,7 @@ static int descriptors(unsigned count, uint16_t port)
         case 1: passed += pass(fd, &h, sizeof h, socket_fd, 60); break;
         default: send(fd, &bad, 1, MSG_NOSIGNAL); passed += pass(fd, &h, sizeof h, socket_fd, 1);
         }
-    } /* closed by the end of this process, which does not wait: then the daemon, which is stopped meanwhile, has the last ones */
+    } /* exit closes them without waiting: the daemon, stopped meanwhile, then holds the last references */
     printf("passed %u\n", passed);
     return 0;
 }
@@ -213,7 +213,7 @@ static int deaf(unsigned count)
     return 0;
 }
 
-/* What was given to be read, written all the same: by this descriptor, by another of the same file, by its rights. */
+/* Can read-only memory be written: by this descriptor, by reopening it, by changing its mode, size or seals? */
 static bool may_write(int fd)
 {
     char  path[64];
@@ -228,7 +228,7 @@ static bool may_write(int fd)
            fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0;
 }
 
-/* What a successor of the daemon needs: its size, and that it can be mapped. */
+/* Can what a successor of the daemon needs be changed: the memory's size, and that it can be mapped? */
 static bool may_spoil(int fd, off_t size)
 {
     return ftruncate(fd, 0) == 0 || ftruncate(fd, size * 2) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0 ||
@@ -239,7 +239,7 @@ static void scribble_over(uint8_t *data, size_t size)
 {
     struct shm_data *h       = (void *)data;
     const uint32_t   streams = h->stream_count <= 4096 ? h->stream_count : 8;
-    for (unsigned i = 0; i < 64; i++) { /* anywhere, mostly where the positions and the first chunks are */
+    for (unsigned i = 0; i < 64; i++) { /* anywhere, mostly among the positions and the first chunks */
         size_t at = (size_t)(dice() % (dice() & 1 ? size : size < 65536 ? size : 65536)) & ~(size_t)7;
         if (at + 8 <= size)
             __atomic_store_n((uint64_t *)(void *)(data + at), dice(), __ATOMIC_RELAXED);
@@ -251,7 +251,7 @@ static void scribble_over(uint8_t *data, size_t size)
         stream->wpos                 = dice() & 1 ? w : stream->wpos + (dice() % 8192 & ~UINT64_C(7));
         stream->lost                 = dice() & 1 ? dice() : stream->lost;
     }
-    if (h->chunk_offset < size) /* records that begin well and go on badly */
+    if (h->chunk_offset < size) /* records with a valid beginning and an invalid rest */
         for (unsigned i = 0; i < 8; i++) {
             uint8_t *p = data + h->chunk_offset + (dice() % 32) * 4096;
             if (p + 80 <= data + size) {
@@ -260,7 +260,7 @@ static void scribble_over(uint8_t *data, size_t size)
             }
         }
     if (dice() % 8 == 0)
-        memset(data, (int)dice(), 256); /* the head itself */
+        memset(data, (int)dice(), 256); /* the header itself */
 }
 
 static int scribble(unsigned count, const char *provider)

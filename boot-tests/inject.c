@@ -41,7 +41,7 @@ static struct traced *traced_of(pid_t pid)
     return free_one;
 }
 
-/* Lets a process that has entered a system call run another one, and stops it where it has entered the first again. */
+/* Makes a process that has entered a system call run another one, and stops it at the entry of the first again. */
 static bool instead(pid_t pid, const struct user_regs_struct *entered, const struct user_regs_struct *other,
                     unsigned long long *result)
 {

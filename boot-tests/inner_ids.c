@@ -1,6 +1,6 @@
-/* inner_ids.c - a program that writes who it is, as it sees itself, from its first thread, from others, and from a
- * child that fork made; for e2e/containers.py. inner_ids THREADS: begins when a session listens, and ends when its
- * standard input does. Each event's payload is the process and the thread id (u32 each) in the program's own
+/* inner_ids.c - a program that writes its own process and thread ids as it sees them, from its first thread, from other
+ * threads, and from a forked child; for e2e/containers.py. inner_ids THREADS: begins when a session listens, and ends
+ * when its standard input ends. Each event's payload is the process and the thread id (u32 each) in the program's own
  * namespace. */
 #include <evntprov.h>
 
@@ -49,7 +49,7 @@ static void tell(void)
 static void *thread(void *unused)
 {
     tell();
-    pause(); /* it stays until it was looked for */
+    pause(); /* stays alive until the test has looked it up */
     return unused;
 }
 

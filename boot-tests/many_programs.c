@@ -31,7 +31,7 @@ static void child(uint32_t uid)
 {
     if (uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
         _exit(1);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* another user's would be forgotten */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(), which would clear it */
     if (EventRegister(&provider, enabled, NULL, &handle))
         _exit(2);
     __atomic_fetch_add(ready, 1, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-/* odd_program - programs that do what programs do, and write events all the same: they fork, with exec and without,
- * close every descriptor that they did not open, log from signal handlers and from libraries' constructors and
- * destructors. odd_writers.h has who writes.
+/* odd_program - programs that write events in odd situations: they fork, with exec and without, close every descriptor
+ * that they did not open, log from signal handlers and from libraries' constructors and destructors. odd_writers.h
+ * lists the writers.
  *   odd_program run LIBRARY     all of it; LIBRARY is loaded and unloaded. The board is made by `odd_program make`
  *   odd_program make | write WRITER
  * The board's path is in the environment (ODD_BOARD). Exit 0; 1 + what went wrong. */
@@ -94,7 +94,7 @@ static int forks(char *self)
     return bad;
 }
 
-/* What a program opens that closed everything: of the kinds that the library has, too. */
+/* Descriptors that a program opens after it has closed all: of the library's kinds, too. */
 static struct {
     int count, epoll, timer, pipe[2];
 } own;
@@ -107,7 +107,7 @@ static void own_open(void)
         timerfd_settime(own.timer, 0, &hour, NULL) < 0 || epoll_ctl(own.epoll, EPOLL_CTL_ADD, own.pipe[0], &e) < 0)
         _exit(2);
 }
-/* Each is what it was. Its eventfd may have been signalled by a writer, who looks for no more than that it is one. */
+/* Each is unchanged. A writer may have signalled the eventfd: it checks only that the descriptor is an eventfd. */
 static bool own_is_left_alone(void)
 {
     struct itimerspec  left;
@@ -120,8 +120,8 @@ static bool own_is_left_alone(void)
 
 enum { NOBODY = 65534 };
 
-/* Many times, since the library's thread may be at work just then, and connects anew: while it does, events are
- * written, too. */
+/* Many times: the library's thread may be at work at that moment, and connects anew; meanwhile events are written,
+ * too. */
 static int closes(void)
 {
     int bad = 0;
@@ -134,7 +134,7 @@ static int closes(void)
             /* as services do; the daemon then has other memory for it */
             if (n % 2 && getuid() == 0 && setuid(NOBODY) != 0)
                 _exit(1);
-            own_open(); /* takes numbers that were the library's */
+            own_open(); /* reuses the library's numbers */
             few(ODD_CLOSED, ODD_EVENTS / ODD_CLOSES, 100);
             _exit(own_is_left_alone() ? 0 : 1);
         }

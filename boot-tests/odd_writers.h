@@ -1,4 +1,4 @@
-/* odd_writers.h - the writers of odd_program, which are their places in the board. */
+/* odd_writers.h - the writers of odd_program; each value is the writer's index in the board. */
 #ifndef BOOT_TESTS_ODD_WRITERS_H
 #define BOOT_TESTS_ODD_WRITERS_H
 

@@ -1,8 +1,8 @@
-/* order_verify - is the order of a merged trace the one that things had? order_verify FILE TID TID, the threads of an
- * order_writer. A turn is right when its events come in the order: event 1, the system call's beginning, its end, event
- * 2, a switch away from the thread; and at each of the first four the thread is the one that runs on that CPU, by the
- * switches before it. Prints key=value pairs. Exit codes: 0 all turns are right, 1 not, 100 called wrongly, 111 not to
- * be read. */
+/* order_verify - checks that a merged trace has the true order of events. order_verify FILE TID TID, the threads of an
+ * order_writer. A turn is right when its events come in this order: event 1, the system call's beginning, its end,
+ * event 2, a switch away from the thread; and at each of the first four the preceding switches have the thread running
+ * on that CPU. Prints key=value pairs. Exit codes: 0 all turns are right, 1 not, 100 called wrongly, 111 not to be
+ * read. */
 #include "autologger/etl/reader.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ struct state {
     struct player player[THREADS];
     uint32_t      running[CPUS_MAX];
     bool          known[CPUS_MAX];
-    /* by thread: switches away from it; times that it ran, by the trace, when another one did */
+    /* by thread: switches away from it; times that the switches had it running, but another thread's event came */
     uint32_t *outs, *doubt;
     unsigned  shown;
 };
@@ -41,7 +41,7 @@ static uint32_t u32(const struct etl_event *e, uint32_t at)
 static void step(struct state *s, struct player *p, enum step what, const struct etl_event *e)
 {
     if (what == LEFT && p->next != LEFT)
-        return; /* others of the machine come in between; where it may be is anywhere */
+        return; /* other threads of the machine may run in between, anywhere */
     if (p->next != what) {
         if (s->shown++ < SHOWN)
             fprintf(stderr, "thread %" PRIu32 ", turn %" PRIu64 ": step %d where %u is due, at %" PRId64 "\n", p->tid,
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
         turns += s.player[i].turns;
         right += s.player[i].right;
     }
-    /* see storm_count.c: what is never switched away from is kept back by the kernel */
+    /* see storm_count.c: the kernel withholds events of threads that are never switched away from */
     for (uint32_t tid = 0; tid < PIDS; tid++)
         *(s.outs[tid] && tid ? &wrong_cpu : &silent) += s.doubt[tid];
     printf("turns=%" PRIu64 " right=%" PRIu64 " not_running=%" PRIu64 " kept_back=%" PRIu64 "\n", turns, right,

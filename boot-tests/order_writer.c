@@ -1,7 +1,7 @@
-/* order_writer - events of a program and of the kernel close together, whose order is known: order_writer TURNS. Two
- * threads on one CPU take turns; in a turn a thread writes event 1, makes the system call getpgid (of a process that
- * there is not, so that nobody else asks the same), writes event 2, and waits for its next turn, which switches to the
- * other one. Prints "tids A B refused N". Exit codes: 0, 1 failed, 100 called wrongly. */
+/* order_writer - events of a program and of the kernel close together, in a known order: order_writer TURNS. Two
+ * threads on one CPU take turns; in a turn a thread writes event 1, makes the system call getpgid (of a process id that
+ * does not exist, so that no other program makes the same call), writes event 2, and waits for its next turn, which
+ * switches to the other thread. Prints "tids A B refused N". Exit codes: 0, 1 failed, 100 called wrongly. */
 #include <evntprov.h>
 #include <pthread.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ static void *play(void *arg)
     return NULL;
 }
 
-/* Somebody listens: sessions that came before this program have been told of it by then. */
+/* Waits until a session has enabled the provider; false: none has within ENABLED_MS. */
 static bool enabled(const struct shared *s)
 {
     EVENT_DESCRIPTOR d = {.Id = 1, .Level = 4, .Keyword = 1};

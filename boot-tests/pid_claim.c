@@ -1,9 +1,11 @@
-/* pid_claim - connections to a daemon that outlive the process that made them, or that this process is another user's
- * by now; by hand, without the library, which would connect anew.
- *   pid_claim RUNTIME_DIR SNAPSHOT exec PROGRAM [ARGUMENT...]   connects; a child keeps the connection, the process
- *   itself becomes PROGRAM pid_claim RUNTIME_DIR SNAPSHOT hold COUNT                   COUNT children connect and end;
- *   prints their numbers, and keeps the connections pid_claim - - become PROGRAM [ARGUMENT...]                  where
- *   it is setuid or setgid: takes that on for good, and becomes PROGRAM
+/* pid_claim - connections to a daemon that outlive the process that made them, or whose process has become another
+ * user's; by hand, without the library, which would connect anew.
+ *   pid_claim RUNTIME_DIR SNAPSHOT exec PROGRAM [ARGUMENT...]  connects; a child keeps the connection, the process
+ *                                                              itself becomes PROGRAM
+ *   pid_claim RUNTIME_DIR SNAPSHOT hold COUNT                  COUNT children connect and end; prints their process
+ *                                                              ids, and keeps the connections
+ *   pid_claim - - become PROGRAM [ARGUMENT...]                 as a setuid or setgid file: takes on that id for good,
+ *                                                              and becomes PROGRAM
  * Standard input says what to do with connection N (from 0), a line each: "start N": starts what the sealed snapshot
  * declares; "stop N NAME"; "state N". Prints the Status of the answer, or "gone" where the daemon has ended the
  * connection. */
@@ -64,7 +66,7 @@ static int dial(const char *folder)
     return fd;
 }
 
-/* A request's name lies behind the header; what else there is, is 0. */
+/* A request's name follows the header; the rest is 0. */
 static long ask_named(int fd, uint16_t type, const char *name)
 {
     memset(out, 0, sizeof(struct ctl_session_request));

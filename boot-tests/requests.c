@@ -1,6 +1,6 @@
 /* requests - a program under test: a front end that takes requests and hands each to a back end, a process of its own,
- * with an activity id each. Each request uses the processor and waits; what it used is said by getrusage, in its Stop
- * event and on standard output. requests COUNT. Exit 0 when all events were written. */
+ * with an activity id each. Each request uses the processor and waits; its Stop event and standard output report its
+ * usage by getrusage. requests COUNT. Exit 0 when all events were written. */
 #include <TraceLoggingProvider.h>
 
 #include <stdio.h>

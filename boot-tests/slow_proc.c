@@ -1,5 +1,5 @@
-/* slow_proc - a library to preload: the next file that the daemon's kernel-drain thread opens takes as long as the file
- * SLOW_PROC says (ms), which goes then. So does /proc where the kernel waits for another process. */
+/* slow_proc - a library to preload: delays the next openat() of the daemon's kernel-drain thread by the ms in the file
+ * $SLOW_PROC, and removes that file. /proc is as slow where the kernel waits for another process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -47,7 +47,7 @@ static int pair_open(int family, int type, struct pair *out)
         return fail("listen");
     if (connect(out->from, (struct sockaddr *)&at, size))
         return fail("connect");
-    /* at one place in both */
+    /* sin_port and sin6_port have the same offset */
     printf("%s %s %u\n", type == SOCK_STREAM ? "tcp" : "udp", family == AF_INET ? "4" : "6",
            ntohs(((struct sockaddr_in *)&at)->sin_port));
     out->to = type == SOCK_STREAM ? accept(listener, NULL, NULL) : listener;

@@ -1,8 +1,8 @@
 /* sort_events - a program under test: sorts arrays, and writes three events an array, or has no events in its code.
- * sort_events RUNS RUN_MS RATE: RATE is events a second of processor time. Each round is one run without events, one
- * with events and one more without, by turns; a line a round: processor time of each in ns (a thread's clock: other
- * programs do not count), and the events that were refused. With SORT_EVENTS_ENABLED in the environment it waits first
- * until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
+ * sort_events RUNS RUN_MS RATE: RATE is events a second of processor time. Each round is a run without events, a run
+ * with events and another run without, in changing order. Prints a line a round: each run's processor time in ns (of
+ * the thread's clock, so other programs do not count), and the number of refused events. With SORT_EVENTS_ENABLED in
+ * the environment it first waits until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
 #include <TraceLoggingProvider.h>
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void fill(unsigned *v, size_t n, unsigned seed)
         v[i] = seed = seed * 1664525u + 1013904223u;
 }
 
-/* The two forms of a run differ in the events alone. */
+/* The two forms of a run differ only in the events. */
 static __attribute__((noinline)) long long without(unsigned *v, size_t n, unsigned arrays)
 {
     const long long from = cpu_ns();
@@ -75,11 +75,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 100000 && getenv("SORT_EVENTS_ENABLED") && !TraceLoggingProviderEnabled(sorting, 4, 1); i++)
         usleep(200);
     unsigned *v = malloc(sizeof *v * (1u << 20));
-    for (unsigned i = 0; v && i < CALIBRATIONS; i++) /* arrays as long as that there are `rate` events a second */
+    for (unsigned i = 0; v && i < CALIBRATIONS; i++) /* sizes the arrays for `rate` events a second */
         n = (size_t)((double)n * ms * 1e6 / (double)without(v, n, arrays)) + 1;
     for (unsigned i = 0; v && i < runs; i++) {
         long long took[3];
-        for (unsigned turn = 0; turn < 3; turn++) { /* none is always the first */
+        for (unsigned turn = 0; turn < 3; turn++) { /* no form is always first */
             const unsigned which = (i + turn) % 3;
             took[which]          = which == 1 ? with(v, n, arrays) : without(v, n, arrays);
         }

@@ -1,8 +1,8 @@
-/* storm - work with known numbers: processes and context switches at a rate, and what the kernel counted meanwhile.
- * storm SECONDS PROGRAMS PROCESSES SWITCHES: PROGRAMS processes of which each makes PROCESSES children a second, and on
- * each CPU two threads who wake each other, before all others, together SWITCHES a second. Prints one JSON object: what
- * was made, each pair's threads with the switches that the kernel counted for them, and the kernel's counters before
- * and after, each read between two readings of the clocks that a trace can have. Exit codes: 0 done, 1 not, 100 called
+/* storm - work with known numbers: processes and context switches at a rate, and the kernel's counts meanwhile. storm
+ * SECONDS PROGRAMS PROCESSES SWITCHES: PROGRAMS processes start PROCESSES children a second each; on each CPU two
+ * threads with priority over all others wake each other, together SWITCHES a second. Prints one JSON object: what was
+ * made, each pair's threads with the switches that the kernel counted for them, and the kernel's counters before and
+ * after, each read between two readings of the clocks that a trace can have. Exit codes: 0 done, 1 not, 100 called
  * wrongly. */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static struct clocks clocks(void)
     return c;
 }
 
-/* Until the next step of `each` ns. One that is missed is made up for at once, unless it is more than LATE_NS ago. */
+/* Sleeps until the next step of `each` ns. A missed step is made up for at once, unless it is more than LATE_NS ago. */
 static void pace(uint64_t *next, uint64_t each)
 {
     uint64_t at = now(CLOCK_MONOTONIC);
@@ -82,7 +82,7 @@ static void program(unsigned number, unsigned rate, uint64_t until)
     uint64_t next = now(CLOCK_MONOTONIC);
     while (now(CLOCK_MONOTONIC) < until) {
         int   status;
-        pid_t pid = vfork(); /* a copy of the memory would be most of the work, and is nothing that is looked at here */
+        pid_t pid = vfork(); /* a fork would mostly copy memory, which is not measured here */
         if (pid == 0)
             _exit(0);
         if (pid < 0 || waitpid(pid, &status, 0) != pid)
@@ -107,12 +107,11 @@ static void *partner_main(void *arg)
     return NULL;
 }
 
-/* The programs, their children and whoever records may take what processors they find: the pairs have their rate all
- * the same. */
+/* The pairs keep their rate, whatever processors the programs, their children and the recorder take. */
 static void before_all_others(void)
 {
     struct sched_param first = {.sched_priority = 1};
-    sched_setscheduler(0, SCHED_FIFO, &first); /* refused: then there are as many switches as there are */
+    sched_setscheduler(0, SCHED_FIFO, &first); /* if refused, the pairs make as many switches as they can */
 }
 
 /* Two switches a turn. */
@@ -184,7 +183,7 @@ static pid_t child(void)
     return pid;
 }
 
-/* Waits for all; a pair's rusage has the switches of both its threads, the last of each (at its end) perhaps not. */
+/* Waits for all. A pair's rusage counts the switches of both threads, perhaps without each one's last (at its end). */
 static bool all_end(unsigned pairs, unsigned children)
 {
     bool good = true;

@@ -1,6 +1,6 @@
-/* storm_board.h - what the writers of write_storm say of themselves, in a file that outlives them: one entry a writer.
- * A writer's events have the numbers 0, 1, 2 ...; number `done` comes next, so everything below it was told to be
- * written. */
+/* storm_board.h - what the writers of write_storm report about themselves, in a file that outlives them: one entry a
+ * writer. A writer's events have the numbers 0, 1, 2 ...; number `done` comes next: the calls of all numbers below it
+ * have returned success. */
 #ifndef BOOT_TESTS_STORM_BOARD_H
 #define BOOT_TESTS_STORM_BOARD_H
 #include <stdint.h>

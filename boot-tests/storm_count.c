@@ -1,9 +1,9 @@
-/* storm_count - what a trace says of a storm (storm.c): storm_count FILE FROM_RAW FROM_TSC TO_RAW TO_TSC, for two
- * windows (one inside of the other), then PID... of programs, then "-", then TID... of threads. Prints one JSON object:
- * for each window the context switches and the threads that began; for each program the processes that it began, and
- * how many of those ended; for each thread how often it was switched away from; and the places where a CPU's switches
- * do not follow one another: what comes in is what goes out next, else one is missing (named on stderr). Exit codes: 0
- * read, 100 called wrongly, 111 not to be read. */
+/* storm_count - counts the events of a storm (storm.c) in a trace: storm_count FILE FROM_RAW FROM_TSC TO_RAW TO_TSC,
+ * for two windows (one inside the other), then PID... of programs, then "-", then TID... of threads. Prints one JSON
+ * object: for each window the context switches and the new threads; for each program the processes that it started, and
+ * how many of them ended; for each thread how often it was switched away from; and the breaks in each CPU's chain of
+ * switches: the thread that comes in goes out next, else a switch is missing (named on stderr). Exit codes: 0 read, 100
+ * called wrongly, 111 not to be read. */
 #include "autologger/etl/reader.h"
 
 #include <inttypes.h>
@@ -36,13 +36,13 @@ struct window {
 struct counts {
     struct window window[WINDOWS];
     struct list   program, thread;
-    uint16_t     *parent; /* by pid: which program it is of, + 1 */
+    uint16_t     *parent; /* by pid: its program's index + 1 */
     uint32_t      running[CPUS_MAX];
     bool          known[CPUS_MAX];
     uint64_t      switches, inversions;
-    uint32_t     *outs, *missing; /* by thread: switches away from it that are there, that are not */
-    bool         *ended;          /* by thread: what is left of it is its last switch */
-    uint64_t      broken, silent; /* sums of `missing` over threads that are gone */
+    uint32_t     *outs, *missing; /* by thread: recorded switches away from it, missing ones */
+    bool         *ended;          /* by thread: it has ended, only its last switch remains */
+    uint64_t      broken, silent; /* sums of `missing` over finished threads */
     int64_t       last[CPUS_MAX];
 };
 
@@ -62,8 +62,8 @@ static uint32_t u32(const struct etl_event *e, uint32_t at)
     return v;
 }
 
-/* A number is given to one thread after another. One that is never switched away from is one whose events the kernel
- * gives to nobody: some guests' kernels do so with idle tasks, and with what their host runs in them. */
+/* Adds up one thread's counts: ids are reused. A thread that is never switched away from has its events withheld by the
+ * kernel: some guests' kernels withhold those of idle tasks, and of what their host runs in them. */
 static void thread_over(struct counts *c, uint32_t tid)
 {
     uint32_t i = tid % PIDS;
@@ -86,7 +86,7 @@ static void context_switch(struct counts *c, const struct etl_event *e)
         return;
     c->outs[out % PIDS]++;
     if (c->known[e->cpu] && c->running[e->cpu] != out)
-        c->missing[c->running[e->cpu] % PIDS]++; /* the switch away from it, if not more */
+        c->missing[c->running[e->cpu] % PIDS]++; /* at least the switch away from it */
     if (c->ended[out % PIDS])
         thread_over(c, out);
     c->running[e->cpu] = in;
@@ -111,13 +111,13 @@ static void event(struct counts *c, const struct etl_event *e)
     for (unsigned i = 0; i < WINDOWS; i++) {
         bool in = e->raw_time >= c->window[i].from && e->raw_time <= c->window[i].to;
         c->window[i].switches += in && e->hook == CLASS_SWITCH;
-        /* by itself: an exec */
+        /* a thread that starts itself: an exec */
         c->window[i].threads += in && e->hook == CLASS_THREAD_START && e->thread_id != u32(e, 4);
     }
     if (e->hook == CLASS_SWITCH)
         context_switch(c, e);
     else if (e->hook == CLASS_THREAD_START)
-        thread_over(c, u32(e, 4)); /* of an older one with this number */
+        thread_over(c, u32(e, 4)); /* an older thread's with this id */
     else if (e->hook == CLASS_THREAD_END)
         c->ended[u32(e, 4) % PIDS] = true;
     else if (e->hook == CLASS_PROCESS_START || e->hook == CLASS_PROCESS_END)

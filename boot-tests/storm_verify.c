@@ -1,7 +1,7 @@
-/* storm_verify - compares a trace with what the writers of write_storm said they had done.
- * storm_verify FILE BOARD: prints key=value pairs. Each event whose call had returned 0 is there once, at most one more
- * of each writer (the call in which it was hit), none is torn, time never goes back on a CPU. Exit 0 when all of it is
- * so. */
+/* storm_verify - compares a trace with what the writers of write_storm reported.
+ * storm_verify FILE BOARD: prints key=value pairs. Each event whose call returned 0 is there once, at most one more
+ * event of each writer is there (of the call in which it was hit), none is torn, time never goes back on a CPU. Exit 0
+ * when all of this holds. */
 #include "autologger/etl/reader.h"
 #include "boot-tests/numbered.h"
 #include "boot-tests/storm_board.h"
@@ -58,7 +58,7 @@ static void look(const struct storm_board *b, uint8_t **seen, const struct etl_e
     }
 }
 
-/* Which ones, in runs, on standard error. */
+/* Counts the missing events, and prints them in runs on standard error. */
 static unsigned long long missing_of(uint64_t writer, const uint8_t *seen, uint64_t done)
 {
     unsigned long long n = 0;

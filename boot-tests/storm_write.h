@@ -1,4 +1,4 @@
-/* storm_write.h - one numbered event of a writer that notes in the board what it has done. Async-signal-safe. */
+/* storm_write.h - one numbered event of a writer that records its calls in the board. Async-signal-safe. */
 #ifndef BOOT_TESTS_STORM_WRITE_H
 #define BOOT_TESTS_STORM_WRITE_H
 #include "boot-tests/numbered.h"
@@ -38,7 +38,7 @@ static inline void storm_wait_enabled(REGHANDLE provider)
         usleep(200);
 }
 
-/* The board in a file; writers not 0: made anew. NULL: it can't be. */
+/* Maps the board in a file; writers not 0: makes it anew. NULL: failed. */
 static inline struct storm_board *storm_board_map(const char *path, uint64_t writers)
 {
     struct stat st;

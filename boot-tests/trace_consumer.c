@@ -1,10 +1,9 @@
 /* trace_consumer - a program under test: reads a real-time session with the consumer API, from the installed headers
- * alone. trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event, and "lost OPCODE" for
- * losses; CloseTrace from another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers;
- * "overfull" for a buffer that says to have more than its size, "uncounted" where BuffersRead is not how many times it
- * was called for a buffer, or BufferSize not the session's, "buffers N" at the end.
- * Exit: what ProcessTrace returned,
- * 250 if OpenTrace failed (its error is printed). */
+ * alone. trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event; "lost OPCODE" for losses;
+ * "overfull" for a buffer that claims more than its size; "uncounted" where BuffersRead differs from the number of
+ * buffer callbacks, or BufferSize from the session's; "buffers N" at the end. On SIGTERM another thread calls
+ * CloseTrace; after STOP_AFTER buffers the buffer callback stops.
+ * Exit: what ProcessTrace returned, 250 if OpenTrace failed (its error is printed). */
 #include "boot-tests/numbered.h"
 
 #include <evntcons.h>
@@ -41,7 +40,7 @@ static ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
 {
     if (l->Filled > l->BufferSize)
         printf("overfull %u of %u\n", l->Filled, l->BufferSize);
-    filled += l->Filled != 0; /* else it tells of losses alone */
+    filled += l->Filled != 0; /* an empty buffer reports only losses */
     if (l->BuffersRead != filled || l->BufferSize == 0 || l->BufferSize != l->LogfileHeader.BufferSize)
         printf("uncounted %u of %u\n", l->BuffersRead, filled);
     fflush(stdout);

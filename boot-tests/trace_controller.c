@@ -181,7 +181,7 @@ static void own_filters(void)
     expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
 }
 
-/* ENB-01: categories by keywords: any of some, and of those only events with all of others; by both functions. */
+/* ENB-01: categories by keywords: events with any bit of one mask and all bits of another; by both functions. */
 static void categories(void)
 {
     static const ULONGLONG keyword[] = {0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x8, 0x8000000000000001};
@@ -216,7 +216,7 @@ static void categories(void)
     expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
 }
 
-/* What EnumerateTraceGuidsEx tells about a GUID with one program and one session. */
+/* The result of EnumerateTraceGuidsEx for a GUID with one program and one session. */
 struct only_one {
     TRACE_GUID_INFO              head;
     TRACE_PROVIDER_INSTANCE_INFO instance;
@@ -273,7 +273,7 @@ static void group_lists(TRACEHANDLE handle)
     expect_true("none", length == 0);
     expect("a member", EventRegister(&member, NULL, NULL, &of_group), ERROR_SUCCESS);
     expect("its group", EventSetInformation(of_group, EventProviderSetTraits, traits, sizeof traits), ERROR_SUCCESS);
-    for (int i = 0; i < 500 && !length; i++, usleep(10000)) /* the library's thread tells it */
+    for (int i = 0; i < 500 && !length; i++, usleep(10000)) /* the library's thread sends it later */
         expect("groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length),
                ERROR_SUCCESS);
     expect_true("the group alone is in the list", length == sizeof group && memcmp(guids, &group, sizeof group) == 0);
@@ -358,7 +358,7 @@ static void life(void)
     EventUnregister(reg);
 }
 
-/* D-65: a caller has room for the names that it passed, and no more: the mapped name of the file is longer. */
+/* D-65: a caller has room only for the names that it passed: the mapped name of the file is longer. */
 struct narrow {
     EVENT_TRACE_PROPERTIES p;
     char                   name[8], file[12];
@@ -538,8 +538,8 @@ static ULONG update(TRACEHANDLE handle, struct block *b)
     return ControlTraceA(handle, NULL, &b->p, EVENT_TRACE_CONTROL_UPDATE);
 }
 
-/* As a controller does it: what QUERY gave, with one thing changed. LogFileNameOffset is 0 then, unless a file is
- * named. */
+/* An update as a controller makes it: QUERY's result with one thing changed. LogFileNameOffset is then 0, unless a file
+ * is named. */
 static struct block asked(TRACEHANDLE handle)
 {
     struct block q = fresh("", 0);

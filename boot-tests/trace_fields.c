@@ -1,6 +1,6 @@
-/* trace_fields - a program under test: what tdh.h says of each event of one provider in a file, or in a session, from
- * the installed headers alone. trace_fields FILE|live:SESSION {GUID}: a line an event,
- * "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; one that nothing describes is "?|ID|bytes". Exit: what ProcessTrace
+/* trace_fields - a program under test: prints what tdh.h reports for each event of one provider in a file, or in a
+ * session, from the installed headers alone. trace_fields FILE|live:SESSION {GUID}: a line an event,
+ * "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; an event without a description is "?|ID|bytes". Exit: what ProcessTrace
  * returned, 250 where OpenTrace or the arguments failed. */
 #include <evntcons.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static ULONG field(PEVENT_RECORD r, PTRACE_EVENT_INFO info, ULONG i, ULONG at)
     return at + consumed;
 }
 
-/* Where the fields begin in the payload: their sizes are counted from its end. */
+/* Offset of the first field in the payload: the sizes are counted back from its end. */
 static ULONG fields_begin(PEVENT_RECORD r, PTRACE_EVENT_INFO info)
 {
     ULONG total = 0;

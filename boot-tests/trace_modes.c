@@ -1,7 +1,7 @@
-/* trace_modes - LogFileMode as StartTrace takes it: every combination that the pages of the modes name, in one table;
- * then as many sessions as there may be, at once, one provider in each that works, and what one process sees that is
- * provider, controller and consumer. trace_modes, with a daemon at AUTOLOGGER_RUNTIME_DIR. Prints what failed. Exit
- * codes: 0 all as expected, 1 not. */
+/* trace_modes - LogFileMode as StartTrace takes it: one table of every combination that the pages of the modes name;
+ * then as many sessions as there may be, at once, one provider in each that works; then one process that is provider,
+ * controller and consumer. trace_modes, with a daemon at AUTOLOGGER_RUNTIME_DIR. Prints what failed. Exit codes: 0 all
+ * as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -69,7 +69,7 @@ enum {
     KD          = 0x80000
 };
 
-/* `mode`: what is in force afterwards. */
+/* `mode`: LogFileMode of the running session. */
 static const struct {
     const char *what, *file;
     ULONG       ask, size, wanted, mode;
@@ -148,7 +148,7 @@ static void modes(void)
         struct block b = fresh(rows[i].file, rows[i].ask, rows[i].size);
         TRACEHANDLE  h = 77;
         if (rows[i].ask & PRIVATE)
-            b.p.Wnode.Guid = provider; /* whose programs it is for */
+            b.p.Wnode.Guid = provider; /* the provider whose programs it is for */
         expect(rows[i].what, StartTraceA(&h, "modes", &b.p), rows[i].wanted);
         if (rows[i].wanted)
             expect("the handle of a session that did not start", h, 0);
@@ -205,10 +205,10 @@ static void all_places(void)
     EventUnregister(reg);
 }
 
-/* ---- what is too large ---- */
+/* ---- events that are too large ---- */
 
-/* With the header (80 bytes): up to the buffer less its header is written; more is 234 and counted; from 64 KB on it is
- * 534. */
+/* Sizes include the event's header (80 bytes). Events up to the buffer less its header are written; larger ones fail
+ * with ERROR_MORE_DATA and are counted as lost; from 64 KB on the error is ERROR_ARITHMETIC_OVERFLOW. */
 static void sizes(void)
 {
     /* clang-format off */
@@ -252,7 +252,7 @@ static void sizes(void)
 /* ---- provider, controller and consumer in one ---- */
 
 enum { ONE_EVENTS = 500 };
-static ULONG cpu_of[ONE_EVENTS]; /* where each was written */
+static ULONG cpu_of[ONE_EVENTS]; /* processor of each event */
 static struct {
     unsigned    count, wrong;
     LONGLONG    last;
@@ -283,7 +283,7 @@ static void *consume(void *unused)
     return NULL;
 }
 
-/* Goes to another processor that it may run on: which one. */
+/* Moves to another allowed processor, and returns its number. */
 static ULONG move_on(const cpu_set_t *allowed, ULONG from)
 {
     const ULONG most = (ULONG)sysconf(_SC_NPROCESSORS_CONF);

@@ -1,7 +1,8 @@
-/* trace_private FILE COUNT MODE - a program with a session of its own, as for Windows: starts it (PRIVATE_LOGGER,
- * PRIVATE_IN_PROC), enables a provider that others write too, writes COUNT events, and stops it, or (MODE leave) is
- * gone without. MODE fill: starts COUNT of them, which all must work, enables the provider in each, and sees that no
- * more can be had; goes on when standard input ends. Prints what it saw; exit 0: all as expected. */
+/* trace_private FILE COUNT MODE - a program with a private session, as for Windows: starts it (PRIVATE_LOGGER,
+ * PRIVATE_IN_PROC), enables a provider that other programs write too, writes COUNT events, and stops it, or (MODE
+ * leave) exits without stopping it. MODE fill: starts COUNT sessions, which must all work, enables the provider in
+ * each, and checks that one more is refused; goes on when standard input ends. Prints what it saw; exit 0: all as
+ * expected. */
 #include <evntprov.h>
 #include <evntrace.h>
 #include <stdio.h>

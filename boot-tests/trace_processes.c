@@ -1,5 +1,5 @@
 /* trace_processes FILE [PID | NAME]... - a controller, as for Windows: a private session of several processes
- * (PRIVATE_LOGGER) of event_writer's provider, of the processes with these ids or executables alone if any are given.
+ * (PRIVATE_LOGGER) of event_writer's provider, limited to the processes with these ids or executables if any are given.
  * Says "started"; then, for each line of standard input: "query" and "stop" print the session's numbers, "flush" and
  * "next" (INCREMENT_FILE) print the Status. Exit 0: all as expected; what was not is printed. */
 #include <evntprov.h>

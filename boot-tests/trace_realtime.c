@@ -1,7 +1,7 @@
 /* trace_realtime - a provider, a controller and a consumer of one real-time session in one program. `trace_realtime
- * SESSION [connects]`: starts the session, writes events, and sees when and in which order they come; two sessions in
- * one ProcessTrace; many consumers that come and go. Prints what failed, and the smallest time between the writing of
- * an event and its coming. Exit codes: 0 all as expected, 1 not. */
+ * SESSION [connects]`: starts the session, writes events, and checks when and in which order they arrive; two sessions
+ * in one ProcessTrace; many consumers that connect and disconnect. Prints what failed, and the shortest time between
+ * the write of an event and its arrival. Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -16,7 +16,7 @@ enum { EVENTS = 2000 };
 static const GUID provider = {0x5eba5e01, 0x3333, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
 static unsigned   failed, seen, misplaced, early;
 static int64_t    smallest = INT64_MAX;
-static unsigned   inside; /* events that came while one was being written by the only thread that writes: must be 0 */
+static unsigned   inside; /* events delivered during a write by the only writing thread: must be 0 */
 static pthread_t  writer;
 
 struct block {
@@ -113,7 +113,7 @@ static void life(const char *name, TRACEHANDLE session)
            (double)smallest / 1e4, early);
 }
 
-/* Consumers that connect, get what there is, and go. */
+/* Consumers that connect, take the available events, and disconnect. */
 static void connects(const char *name, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -124,7 +124,7 @@ static void connects(const char *name, unsigned count)
             expect("OpenTrace", GetLastError(), 0);
             return;
         }
-        if (i % 10 == 0) { /* these do connect; the others end before they ask for anything */
+        if (i % 10 == 0) { /* these connect; the others end before they ask for anything */
             pthread_create(&thread, NULL, consume, &h);
             pause_ms(2);
             CloseTrace(h);

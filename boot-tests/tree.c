@@ -1,7 +1,7 @@
 /* tree - processes and threads that come and go, for a test that stops them and compares a trace with /proc. tree run:
  * WORKERS processes that fork, exec and make threads until they are killed; "tree leaf N MS" is what they exec. tree io
- * DEVICE: one that writes to a block device when told: a line "N" on standard input has it submit N writes without
- * waiting for them, "." has it wait for all; it answers each with a line. Ends with its input. Exit codes: 0, 1 failed,
+ * DEVICE: writes to a block device on request: a line "N" on standard input makes it submit N writes without waiting,
+ * "." makes it wait for all; it answers each line with a line, and ends when its input ends. Exit codes: 0, 1 failed,
  * 100 called wrongly. */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void child(const char *self, unsigned number, unsigned ms)
         _exit(1);
     snprintf(n, sizeof n, "%u", number);
     snprintf(how_long, sizeof how_long, "%u", ms);
-    if (number % 3) /* the third goes on as it is */
+    if (number % 3) /* every third child runs on without exec */
         execl(self, "tree-leaf", "leaf", n, how_long, (char *)NULL);
     rest(ms);
     _exit((int)(number % 7));
@@ -98,7 +98,7 @@ static int io(const char *device)
     puts("ready");
     while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
         long wanted = *line == '.' ? 0 : strtol(line, NULL, 10);
-        for (long i = 0; i < wanted && i < WRITES; i++) { /* not side by side, or they become one */
+        for (long i = 0; i < wanted && i < WRITES; i++) { /* not adjacent, or they are merged into one */
             one[i]  = (struct iocb){.aio_lio_opcode = IOCB_CMD_PWRITE,
                                     .aio_fildes     = (uint32_t)fd,
                                     .aio_buf        = (uintptr_t)block,
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     if (n < 0)
         return 1;
     self[n] = 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* for who is started by the test; not kept over a fork */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* for a process that the test starts; a fork does not inherit it */
     if (argc == 2 && strcmp(argv[1], "run") == 0)
         return run(self);
     if (argc == 3 && strcmp(argv[1], "io") == 0)

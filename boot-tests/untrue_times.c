@@ -1,9 +1,9 @@
-/* untrue_times - a program that writes its user's part of a session by hand: whole chunks of events with times of its
- * own making. untrue_times PROVIDER_NUMBER TIME CHUNKS: TIME is a number of the session's clock (18446744073709551615:
- * as late as there is), or "-" for one that goes back with each event, or "fill": it takes all memory that is mapped,
- * and writes nothing, or "counts": it writes counts of lost and overwritten events, again and again others. Registers
- * by the library, finds what that has mapped, and writes past it until CHUNKS were written or, for 2 s, no chunk could
- * be taken. Prints how many events; holds its connection until standard input ends. */
+/* untrue_times - a program that writes its user's part of a session by hand: whole chunks of events with false times.
+ * untrue_times PROVIDER_NUMBER TIME CHUNKS. TIME is a time of the session's clock (18446744073709551615: the latest
+ * possible); or "-": each event is earlier than the one before; or "fill": touches all mapped memory, and writes no
+ * events; or "counts": keeps storing changing counts of lost and overwritten events. Registers by the library, finds
+ * the library's mappings, and writes past the library until CHUNKS were written or no chunk was free for 2 s. Prints
+ * the number of events; holds its connection until standard input ends. */
 #include "autologger/wire/etl.h"
 #include "autologger/wire/shm.h"
 #include "boot-tests/storm_write.h"
@@ -31,7 +31,7 @@ static void *mapping(const char *name)
     return at;
 }
 
-/* All that look like it: the library's own is among them. */
+/* Signals every eventfd below descriptor 64: the library's is among them. */
 static void wake(void)
 {
     char path[64], target[64];
@@ -64,8 +64,8 @@ static void fill_chunk(struct place *p, uint8_t *at)
     }
 }
 
-/* One more chunk of stream 0, as ring/writer.c takes it, with no regard for others of this user. False: there is
- * none. */
+/* Writes one more chunk of stream 0, taken as ring/writer.c takes it, without regard for this user's other programs.
+ * False: the pool is empty. */
 static bool write_chunk(struct place *p)
 {
     struct shm_stream *st    = (struct shm_stream *)(void *)((uint8_t *)p->data + p->data->stream_offset);
@@ -84,7 +84,7 @@ static bool write_chunk(struct place *p)
     return true;
 }
 
-/* Until standard input ends. */
+/* Runs until standard input ends. */
 static void write_counts(struct place *p)
 {
     struct shm_stream *st    = (struct shm_stream *)(void *)((uint8_t *)p->data + p->data->stream_offset);
@@ -92,7 +92,7 @@ static void write_counts(struct place *p)
 
     for (uint64_t turn = 0; poll(&input, 1, 1) == 0; turn++)
         for (uint32_t i = 0; i < p->data->stream_count; i++) {
-            __atomic_store_n(&st[i].lost, turn * 7919 % 1024 << 33, __ATOMIC_RELAXED); /* each step is no small one */
+            __atomic_store_n(&st[i].lost, turn * 7919 % 1024 << 33, __ATOMIC_RELAXED); /* each step is a large one */
             __atomic_store_n(&st[i].oldest, shm_oldest(turn, turn * 7919 % 64 << 33), __ATOMIC_RELAXED);
         }
 }

@@ -1,6 +1,6 @@
 /* user_mount - an unprivileged program that maps executable files which it serves itself: an overlay over a FUSE of its
- * own, in a user namespace of its own. The overlay asks with the rights of whoever mounted it, so also root's stat() of
- * such a file comes to this program. user_mount FOLDER silent|slow FILES
+ * own, in a user namespace of its own. The overlay reads its layers with its mounter's rights, so root's stat() of such
+ * a file reaches this program, too. user_mount FOLDER silent|slow FILES
  *   silent  once all is mapped, no request is answered any more
  *   slow    once all is mapped, an answer takes 10 ms
  * Prints "mapped N", then "asked OPCODE PID" for each request of another process, until standard input ends.
@@ -22,7 +22,7 @@
 
 enum { SKIP = 77, FIRST_FILE = 2, REQUEST = 1 << 17, ANSWER = REQUEST, PAGE = 4096, SLOW_US = 10000 };
 static int         device, files;
-static char       *program; /* this program's own file is what all files hold */
+static char       *program; /* content of all files: this program's own executable */
 static size_t      program_size;
 static atomic_bool mapped;
 static bool        silent;

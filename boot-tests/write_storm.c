@@ -25,7 +25,7 @@ enum { AT_ONCE = 2, START_US = 6000, WRITE_US = 100, SETTLE_US = 400 };
 
 static void pause_us(long us) { nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL); }
 
-/* Writes one event, and without a pause from when it is told to. */
+/* Writes one event, then waits for `go` and writes without a pause. */
 static void write_on(volatile struct storm_entry *e, uint32_t writer)
 {
     const GUID id       = NUMBERED_PROVIDER(1);

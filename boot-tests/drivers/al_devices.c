@@ -3,11 +3,11 @@
  *   al-slow      sleeps for slow_ms
  *   al-busy      keeps a processor for busy_ms
  *   al-failing   fails with EIO
- *   al-defer     is put off defer_times times: "clock not there yet (%d)"; then it is /dev/al-defer
+ *   al-defer     defers its probe defer_times times: "clock not there yet (%d)"; then makes /dev/al-defer
  *   al-firmware  asks for a file that no system has
- *   al-consumer  needs al-supplier, whose driver is in al_supplier.ko; then it is /dev/al-consumer
- * Parameters: which=NAME,NAME (default: all), slow_ms, busy_ms, defer_times. Writing to the parameter retry: another
- * device comes, so that the kernel tries again. */
+ *   al-consumer  needs al-supplier, whose driver is in al_supplier.ko; then makes /dev/al-consumer
+ * Parameters: which=NAME,NAME (default: all), slow_ms, busy_ms, defer_times. Writing to the parameter retry adds
+ * another device, so that the kernel tries again. */
 #include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/firmware.h>
@@ -76,7 +76,7 @@ static int firmware_probe(struct platform_device *d)
 
 static int consumer_probe(struct platform_device *d) { return file_add(d, &consumer); }
 
-/* One that is taken: the kernel tries again all that it had put off. */
+/* A probe that succeeds: the kernel then retries all that it had deferred. */
 static int kick_probe(struct platform_device *d) { return 0; }
 
 #define DRIVER(word, text) \

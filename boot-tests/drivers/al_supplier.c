@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* al_supplier.c - the driver of al-supplier, which al-consumer of al_devices.ko needs. Parameter: supplier_ms, how long
- * it takes for it. */
+ * its probe takes. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>

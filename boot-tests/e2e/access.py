@@ -1,5 +1,5 @@
-"""Rights with a daemon and programs of several users: a secure session takes events only from who is listed, with exact balances; rights outlive
-the daemon's death and its restart; a user who may starts sessions, with files of that user's own; another one may nothing.
+"""Rights with a daemon and programs of several users: a secure session takes only events of listed users, with exact balances; rights outlive
+the daemon's death and its restart; a user with the right starts sessions, with files of that user's own; another user may do nothing.
 Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05, SEC-02. D-14, D-15."""
 import json
 import os
@@ -32,7 +32,7 @@ def tool_as(m, user, *args, groups=(), expect=0):
 
 
 def writers(m, *numbers_and_users):
-    """A writer's number is its tally's place for event_verify."""
+    """A writer's number is the index of its tally for event_verify."""
     started = [m.writer(number, COUNT, user=user) for number, user in numbers_and_users]
     for p, _ in started:
         check(p.wait(60) == 0, "a writer failed: whoever may not log must not notice")
@@ -40,7 +40,7 @@ def writers(m, *numbers_and_users):
 
 
 def secure(m):
-    """Listed and not listed at once, before and after the daemon's death: what is in the file is the listed one's, all of it."""
+    """Listed and unlisted users at once, before and after the daemon's death: the file has all events of the listed user, and no others."""
     m.tool("start", "vault", "--set", "LogFileMode=SECURE", "-o", "vault.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB",
            "--set", "MaximumBuffers=256")
     m.tool("access", "vault", "--allow", f"{LISTED}=log")
@@ -69,8 +69,8 @@ def classic(m, user):
 
 
 def secure_classic(m):
-    """LEG-05, D-15: a SECURE session has no events of the older API, whoever writes them: it is not enabled there, and TraceEvent fails. Another session
-    has them."""
+    """LEG-05, D-15: a SECURE session has no events of the older API, whoever writes them: the provider is not enabled there, and TraceEvent fails.
+    Another session has them."""
     m.tool("start", "old", "--set", "LogFileMode=SECURE", "-o", "old.etl", "--provider", CLASSIC, "--set", "BufferSize=64KB")
     m.tool("access", "old", "--allow", f"{LISTED}=log")
     said = [classic(m, user) for user in (OTHER, LISTED)]
@@ -90,7 +90,7 @@ def open_by_default(m):
 
 
 def denied(m):
-    """D-14: EventRegister says so to whoever may not, and the reports name the denial instead of blaming the program."""
+    """D-14: EventRegister denies a user without the right, and the reports name the denial instead of blaming the program."""
     p, t = m.writer(51, COUNT, user=OTHER)
     check(p.wait(60) == 105 and tally(t)[0] == 0, "EventRegister of who may not register:", p.returncode)
     told = m.tool("analyse", "empty", "only", expect=1).stdout
@@ -100,7 +100,7 @@ def denied(m):
 
 
 def kept(m):
-    """A descriptor outlives a restart; one of a provider keeps programs from registering it."""
+    """A descriptor outlives a restart; a provider's descriptor keeps programs from registering the provider."""
     m.shutdown()
     m.start()
     rows = json.loads(m.tool("access", "--json").stdout)
@@ -116,7 +116,7 @@ def kept(m):
 
 
 def on_disk(m):
-    """SEC-08: a copy of a session is made for who may have it on disk, and for nobody else, whoever's the folder is."""
+    """SEC-08: only a user with the on-disk right gets a copy of a session, even in that user's own folder."""
     folder = os.path.join(m.logs, "theirs")
     os.mkdir(folder)
     os.chown(folder, OTHER, OTHER)
@@ -129,7 +129,7 @@ def on_disk(m):
 
 
 def real_time(m):
-    """SEC-07: who may read a real-time session, and who may not."""
+    """SEC-07: which users may read a real-time session."""
     tool_as(m, MEMBER, "start", "live", "--real-time", "--provider", PROVIDER, groups=[GROUP])
     r = tool_as(m, OTHER, "watch", "live", expect=111)
     check("access was denied" in r.stderr and r.stdout == "", "a consumer without the right", r.stdout, r.stderr)

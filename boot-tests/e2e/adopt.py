@@ -1,7 +1,7 @@
-"""SIGKILL the daemon under load, 20 times (AL_FULL=1: 200): the keeper starts a new one, which adopts; both sessions go on; nothing whose
-call had returned is lost, torn or doubled, no call of the programs blocks for 10 ms, and what was refused meanwhile is counted as lost. Then the
-keeper dies with the daemon: the programs go on, and write by themselves into what the next daemon starts; what the killed one had in its file is
-whole, and the file says that it was not finished.
+"""SIGKILL the daemon under load, 20 times (AL_FULL=1: 200): the keeper starts a successor, which adopts; both sessions go on; no event whose call had
+returned is lost, torn or doubled, no call of the programs blocks for 10 ms, and events refused meanwhile are counted as lost. Then the keeper dies
+with the daemon: the programs go on, and write by themselves into the next daemon's sessions; the killed daemon's file has all that was written to it,
+and says that it was not finished.
 Proves: COR-20, API-05, ENB-02, LGT-05."""
 import os
 import re
@@ -40,7 +40,7 @@ def refused(tally):
 
 
 def watched(p):
-    """The program has ended well, and says that none of its calls blocked."""
+    """The program has ended well, and reports no blocked call."""
     out = p.communicate(timeout=240)[0]
     check(p.returncode == 0, "a writer ended with", p.returncode)
     longest, blocked = map(int, re.search(r"longest (\d+) ns blocked (\d+)", out).groups())
@@ -73,10 +73,10 @@ with Machine(DECLARED) as m:
     for name in ("first.etl", "second.etl"):
         got = m.verify(os.path.join(m.logs, name), [early_tally, late_tally], expect=None)
         check(got["torn"] == got["doubled"] == got["invented"] == got["inversions"] == got["damage"] == 0, name, got)
-        # the early writer wrote before any daemon was there: what counts is that nothing is missing once it was heard
+        # the early writer wrote before any daemon ran: only gaps after its first recorded event count
         check(got["gaps0"] == got["gaps1"] == 0, name, "lost events whose call had returned:", got)
         check(got["events"] > 1.25 * COUNT, name, "has too few events", got)
-        # LGT-05: what these daemons counted, one after another, is what is in the file, and what is not
+        # LGT-05: the counts of these daemons, one after another, agree with the file: events written, events lost
         row = counted[name[:-4]]
         check(row["written"] == got["events"] and row["lost"]["total"] == got["events_lost"], name, got, row["written"], row["lost"])
 print("adopted", KILLS, "times")

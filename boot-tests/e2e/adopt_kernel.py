@@ -1,4 +1,4 @@
-"""SIGKILL the daemon while a kernel session runs: the rings outlive it in the keeper, the successor goes on with the raw records;
+"""SIGKILL the daemon while a kernel session runs: the keeper holds the rings, the successor goes on with the raw records;
 time never goes back, nothing is doubled, attempted = written + lost still balances exactly. Proves: LGT-05."""
 import json
 import os

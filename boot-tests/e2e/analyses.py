@@ -1,6 +1,6 @@
-"""Analyses of a real trace, tracerpt's tables of it, and all other programs' forms of it: requests go through two processes, which write to two sessions' files beside the kernel's. The processor time
-between the two events of each is what getrusage said inside of the program; the activities form the tree that the program made; what the
-file holds adds up in every table; a session without a provider's program is told so.
+"""Analyses of a real trace, tracerpt's tables of it, and its conversions for other programs. Requests go through two processes, which write to the
+files of two sessions beside the kernel's. The processor time between the two events of a request agrees with getrusage inside the program; the activities
+form the program's tree; every table accounts for all that the file holds; a session whose provider has no program is reported.
 Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-07, ANA-09, CON-20, MRG-12 (parts stay when asked)."""
 import datetime
 import json
@@ -34,7 +34,7 @@ Guid = {1c9c1f4d-2f6e-4c55-9f6e-2b8f3f0a7d22}
 FileName = C:\\nobody_um_premerge.etl
 [Autologger/nobody/Contoso-Nobody]
 """
-# What another program reads, writes, sends: known to the byte.
+# A program's reads, writes and sends: known to the byte.
 USE = """import os, socket, sys
 folder = sys.argv[1]
 for i in range(5):
@@ -57,12 +57,12 @@ open(f"{folder}/ends", "w").write(f"{client.getsockname()[1]} {server.getsocknam
 client.close()
 other.close()
 """
-FORMS_MOST = 60_000  # events: the other programs take seconds for so many
+FORMS_MOST = 60_000  # events: more than these take the other programs many seconds
 PAIR = ("--begin", "Contoso-Front/Request:start", "--end", "Contoso-Front/Request:stop")
 
 
 def middle(trace, m):
-    """The trace; of a machine that does much besides, its middle."""
+    """The trace; if the machine did much besides, only the middle of it."""
     said = json.loads(tool("summary", "--json", trace).stdout)
     if said["events"] <= FORMS_MOST:
         return trace
@@ -82,11 +82,11 @@ def check_delta(trace, used):
     got = analyse("delta", trace, *PAIR, "--field", "Number", "--worst", "100")
     check(got["pairs"] == REQUESTS and got["open"] == 0 and got["ends_without_begin"] == 0, got)
     check(got["cpu_by"] == "context switches" and got["cpu"]["count"] == REQUESTS, got["cpu_by"], got["cpu"])
-    # one getrusage is just before the first event, one just before the second: what differs is one call, and what an interrupt took
+    # one getrusage is just before the first event, one just before the second: the difference is one call, and interrupts
     off = sorted(abs(p["cpu_us"] - used[int(p["key"])]) / used[int(p["key"])] for p in got["worst"])
     print("processor time of", REQUESTS, "requests: median difference to getrusage", round(off[len(off) // 2] * 100, 2), "%, most", round(off[-1] * 100, 2), "%")
     check(off[len(off) // 2] < 0.05, "processor time against getrusage:", off)
-    # the program waits for 3 ms in each: that is response time, and no processor time
+    # each request waits for 3 ms: response time, but no processor time
     check(all(p["time_us"] >= p["cpu_us"] + 2900 for p in got["worst"]), got["worst"])
     for by in ("thread", "activity"):
         other = analyse("delta", trace, *PAIR, "--by", by)
@@ -126,7 +126,7 @@ def table(root, section):
 
 
 def check_resources(trace, m):
-    """tracerpt's tables against what the program did."""
+    """tracerpt's tables against the program's own counts."""
     report = os.path.join(m.dir, "workload.xml")
     before = set(os.listdir(m.dir))
     tool("tracerpt", trace, "-report", report, "--rows", "0")
@@ -155,7 +155,7 @@ def check_resources(trace, m):
 
 
 def check_state(trace):
-    """While a request burns, its thread runs, unless somebody else does: asked in the middle of each first 2 ms."""
+    """While a request burns, its thread runs, unless another one does: asked in the middle of the first 2 ms of each."""
     events = [json.loads(x) for x in tool("dump", "--json", "--match", "^Contoso-Front/Request", trace).stdout.splitlines()]
     text = [x.split()[0] for x in tool("dump", "--match", "^Contoso-Front/Request", trace).stdout.splitlines()]
     starts = [(float(t), e) for t, e in zip(text, events) if e["opcode"] == 1]
@@ -169,7 +169,7 @@ def check_state(trace):
 
 
 def record(m, declared, out, told, use):
-    """One rehearsal with the programs that are known."""
+    """One rehearsal with known programs."""
     with no_idle():
         r = tool("rehearse", declared, "--out", out, "--json", "--keep-premerge", "--run",
                  f"sh -c '{os.path.join(BUILD, 'tests', 'requests')} {REQUESTS} > {told}'", "--run", f"{sys.executable} {use} {m.dir}", expect=None)
@@ -181,7 +181,7 @@ with Machine() as m:
     open(declared, "w").write(DECLARED)
     told, use = os.path.join(m.dir, "told"), os.path.join(m.dir, "use.py")
     open(use, "w").write(USE)
-    for _ in range(3):  # a trace with losses has not all switches: on a busy machine it is recorded again
+    for _ in range(3):  # a trace with losses lacks switches: on a busy machine it is recorded again
         r = record(m, declared, out, told, use)
         lost = sum(s["lost"]["total"] - s["lost"]["withheld"] for s in json.loads(r.stdout)["sessions"])
         if not lost:
@@ -200,7 +200,7 @@ with Machine() as m:
     check_resources(trace, m)
     images = analyse("images", trace)["images"]
     check(any(i["path"].endswith("/tests/requests") and i["build_id"] and int(i["checksum"], 16) for i in images), [i["path"] for i in images][:50])
-    # and all other programs' forms of it
+    # and its conversions for all other programs
     r = subprocess.run([sys.executable, os.path.join(SOURCE, "tools", "tests", "test_convert.py"), middle(trace, m)], capture_output=True, text=True)
     print(r.stdout.strip())
     check(r.returncode in (0, 77), r.stdout, r.stderr)

@@ -1,5 +1,6 @@
-"""The harness runs a daemon with what the shipped unit lets it do, no more and no less: the kernel's own account of the keeper and of the daemon
-below it, which keeps what server_rights.def says, against the unit's lines. A unit with a line that nobody knows is refused by name. Programs of other users reach the daemon, whatever umask its files have.
+"""The harness runs a daemon with exactly the rights of the shipped unit: the kernel's report of the keeper and of the daemon below it, which keeps
+the rights in server_rights.def, against the unit's lines. A unit with an unknown line is refused by name. Programs of other users reach the daemon,
+whatever its umask.
 Proves: D-53; that the other tests with AL_AS_SHIPPED=1 mean what they say."""
 import json
 import os
@@ -44,7 +45,7 @@ with Machine() as m:
     info = json.loads(m.tool("stop", "user", "--json").stdout)
     info = info.get("session", info)
     check(info["events_written"] == 100 and info["events_lost"] == 0, "another user's events", info)
-    os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor has no more
+    os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor has no more rights
     m.wait_ready()
     look(m)
     m.tool("stop", "web")

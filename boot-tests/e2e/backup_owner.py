@@ -1,7 +1,7 @@
-"""Real-time events that wait over the end of a daemon are for a session of their owner: a user who may have sessions, and none of the kernel's events,
-gets nothing of root's, whether the user's session takes the name or the Guid of root's. The file of root's stays. A file that was sealed with another machine's key stays,
-too, and the session's conditions say so.
-Root's own session gets them, once.
+"""Waiting real-time events of a session that outlive their daemon belong to a session of their owner. A user with the right to sessions, but not to
+kernel events, gets none of root's, whether the user's session takes the name or the Guid of root's. Root's file stays. A file sealed with another
+machine's key stays, too, and the session's conditions say so.
+Root's own session gets the events, once.
 Proves: SEC-09."""
 import glob
 import json
@@ -54,7 +54,7 @@ with Machine() as machine:
     waiting = glob.glob(os.path.join(m.logs, "RtBackup", "*.etl"))
     check([os.path.basename(f) for f in waiting] == [f"EtwRT{guid.strip('{}')}.etl"], waiting)
 
-    # ---- the user's sessions: one of that name, with another Guid; one with the Guid
+    # ---- the user's sessions: one of the same name, with another Guid; one with the same Guid
     for name, own in (("audit", "{deadbeef-0000-4000-8000-000000000001}"), ("mine", guid)):
         m.start()
         r = as_user(m, "start", name, "--real-time", "--provider", PROVIDER, "--set", f"Guid={own}")
@@ -70,7 +70,7 @@ with Machine() as machine:
     check(events == COUNT, "what was kept has", events, "of", COUNT)
     check(os.stat(kept[0]).st_mode & 0o077 == 0o040 and os.stat(kept[0]).st_uid == 0, oct(os.stat(kept[0]).st_mode))
 
-    # ---- root's own, after another end of the daemon
+    # ---- root's own session, after another end of the daemon
     os.rename(kept[0], waiting[0])
     m.start()
     m.tool("start", "audit", "--real-time", "--provider", PROVIDER)
@@ -80,7 +80,7 @@ with Machine() as machine:
     check(os.stat(os.path.join(os.path.dirname(m.store), "key")).st_mode & 0o7777 == 0o600, "the machine's key")
     m.shutdown()
 
-# ---- another machine's disk: a declared session says in its conditions what it did not take over
+# ---- another machine's disk: the conditions of a declared session name what it did not take over
 with Machine(f"[Autologger/declared]\nLogFileMode = REAL_TIME\n[Autologger/declared/p]\nGuid = {PROVIDER}\n") as m:
     m.start()
     written(m, 0)

@@ -1,6 +1,6 @@
-"""A black box under bursts: BUFFERING refuses no event, whatever its programs write. What a snapshot has are the newest events, without a hole in
-any program's numbers; written + overwritten = attempted, EventsLost is 0. Also with a daemon that does not run for a while, with one that is
-killed, in the middle of a burst, with programs of several users and with compressed buffers.
+"""A black box under bursts: BUFFERING refuses no event, whatever its programs write. A snapshot has the newest events, without a hole in any
+program's numbers; written + overwritten = attempted, EventsLost is 0. Also with a stopped daemon, with a daemon that is killed in the middle of a
+burst, with programs of several users and with compressed buffers.
 The trace is decoded here, from its bytes. D-04. Proves: COR-16, SES-03, SES-04."""
 import collections
 import glob
@@ -33,7 +33,7 @@ def tally(path):
 
 
 def events_in(path, process):
-    """Writer -> number -> event. Each is compared with what its writer writes; `process` says which one that is."""
+    """Writer -> number -> event. Each event is compared with its expected contents; `process`: writer -> process id."""
     data = pathlib.Path(path).read_bytes()
     found = collections.defaultdict(dict)
     size, = struct.unpack_from("<I", data, 0)
@@ -63,7 +63,7 @@ def start(m, name, mode="BUFFERING"):
 
 
 def burst(m, events, users=None, first=0):
-    """Programs begin to write at once; each has its share of the events."""
+    """Programs begin to write at once; each writes its share of the events."""
     for i in range(PROGRAMS):
         pathlib.Path(m.dir, f"tally-{first + i}").unlink(missing_ok=True)
     return [m.writer(first + i, events // PROGRAMS + (i < events % PROGRAMS), enabled=True, user=users[i] if users else None) for i in range(PROGRAMS)]
@@ -79,13 +79,13 @@ def ended(writers, refused=0):
 
 
 def whole(found, last=None):
-    """No program's numbers have a hole; with `last`: they end where the program did."""
+    """No program's numbers have a hole; with `last`: they end with the program's last one."""
     for writer, events in found.items():
         low, high = min(events), max(events)
         missing = [n for n in range(low, high) if n not in events]
         check(not missing, "a hole in the window: writer", writer, "of", low, "to", high, "lacks", len(missing), "from", missing[:3])
         check(last is None or high == last[writer], "the newest is not there", writer, high)
-    # and together: each program that wrote after the window began is in it from there on
+    # together: from `begins` on the window has every event of every program
     begins = max(min(e.time for e in events.values()) for events in found.values()) if found else 0
     return begins
 
@@ -128,7 +128,7 @@ def a_burst(m):
 
 
 def little(m):
-    """Where all has room nothing is overwritten, and nothing is missing."""
+    """With room for all events none is overwritten, and none is missing."""
     start(m, "little")
     writers = burst(m, 1500)
     found, info = kept(m, "little", writers, ended(writers))
@@ -168,7 +168,7 @@ def nobody_reads(m):
 
 
 def killed(m):
-    """A successor has the same, to the event."""
+    """A successor has the same events."""
     for n in range(10 if FULL else 3):
         start(m, f"killed{n}")
         writers = burst(m, EVENTS)

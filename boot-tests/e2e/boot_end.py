@@ -16,7 +16,7 @@ from harness import check
 
 def stops_after_a_time():
     with Boots("[Boot]\nStopAfter = 4 s\n") as m:
-        m.systemctl("sleep 6; echo running")  # after it ended: the mark is kept all the same
+        m.systemctl("sleep 6; echo running")  # after the trace's end: the mark is kept all the same
         check(m.boot() == {"web", "other"}, "not booted")
         w, tally = m.writer(0, 2000)
         w.wait(30)
@@ -27,7 +27,7 @@ def stops_after_a_time():
         check(s["merged"] == m.merged, s["merged"])
         check(all(r["merged_path"] == m.merged for r in s["sessions"]), s)
         check(m.verify(m.merged, [tally])["events"] == 2000, "events are missing")
-        end = time.time() + 10  # the process that merges removes its sources, then the daemon hears of it
+        end = time.time() + 10  # the merging process removes its sources, then the daemon learns of it
         while not s["first_user_ns"] and time.time() < end:
             s = m.status()
         check(s["first_user_ns"] > 0, "when the first event came:", s["first_user_ns"], s["first_kernel_ns"])
@@ -37,17 +37,17 @@ def stops_after_a_time():
         check(m.status()["target_ms"] >= 5900, "the default target after the end of the boot's trace:", m.status()["target_ms"])
         check(m.keeper.poll() is None, "the daemon does not serve any more")
         m.shutdown()
-        # a daemon that is started again in the same boot: nothing is traced twice, and what became of the boot stays
+        # a daemon that is started again in the same boot traces nothing twice, and keeps the result of the boot
         before = m.status()
         check(m.boot(again=True) == set(), "booted twice")
         m.shutdown()
         check(m.status() == before, "the rows of the boot were replaced")
-        os.unlink(os.path.join(m.runtime, "booted"))  # the boot never came to boot-done, so the guard does not know: it is the marker
+        os.unlink(os.path.join(m.runtime, "booted"))  # the boot never came to boot-done, so the guard does not know it: only the marker does
         check(m.boot(again=True) == {"web", "other"}, "without the marker it is booted again")
         m.shutdown()
 
 
-# an initramfs allows 64 KB of locked memory, and Linux before 5.11 counts BPF programs to it
+# an initramfs allows 64 KB of locked memory, and Linux before 5.11 counts BPF programs as locked memory
 LOCKED_MOST = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
 resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, LOCKED_MOST))
 
@@ -66,10 +66,10 @@ def boot_done_once():
                 pass
             time.sleep(3)
         pid = m.daemon_pid()
-        os.kill(pid, signal.SIGKILL)  # its successor waits on
+        os.kill(pid, signal.SIGKILL)  # its successor goes on waiting
         m.wait_ready()
         check(m.daemon_pid() != pid, "not killed")
-        limits = open(f"/proc/{m.daemon_pid()}/limits").read()  # D-33: it raises what it was started with as far as it may
+        limits = open(f"/proc/{m.daemon_pid()}/limits").read()  # D-33: the daemon raises its soft limit as far as it may
         check(limits.split("Max locked memory")[1].split()[0] in ("unlimited", str(LOCKED_MOST)), limits)
         m.idle_begin()
         began = time.time()
@@ -107,7 +107,7 @@ def max_wait():
         check(s["stop_reason"] == "MaxWait 2 s: boot-done was not reached: systemd is still starting slow.service", s["stop_reason"])
         check("unfinished" in open(m.guard).read(), "the guard was cleared")
         m.shutdown()
-    with Boots("[Boot]\nMaxWait = 2 s\n") as m:  # the target is reached, but this machine is never idle: that is no boot that failed
+    with Boots("[Boot]\nMaxWait = 2 s\n") as m:  # the target is reached, but this machine is never idle: the boot has not failed
         m.systemctl("echo degraded; exit 1")
         m.boot()
         m.wait_stopped(20)
@@ -145,7 +145,7 @@ def shut_down_and_asked():
         s = m.status()
         check(s["stop_reason"] == "shutdown" and s["merged"] == m.merged and not m.premerge(), s["stop_reason"], s["merged"], m.premerge())
         check(m.verify(m.merged, [tally])["events"] == 500, "events are missing")
-    with Boots("") as m:  # Windows' way: never by itself
+    with Boots("") as m:  # as on Windows: it never ends by itself
         check(m.boot(extra=["--keep-premerge"]) == {"web", "other"}, "not booted")
         for name in ("web", "other"):
             m.tool("stop", name)
@@ -158,7 +158,7 @@ def shut_down_and_asked():
 
 
 def stop_and_merge():
-    """stop --merge: the end of the boot, now; also after sessions were stopped one by one; twice is fine."""
+    """stop --merge ends the boot at once; also after sessions were stopped one by one; a second call is fine."""
     for one_by_one in (False, True):
         with Boots("[Boot]\nOnce = no\n") as m:
             check(m.boot() == {"web", "other"}, "not booted")
@@ -179,7 +179,7 @@ def stop_and_merge():
 
 
 def merged_by_the_next_boot():
-    """A shutdown that had no time to merge: the next boot, with files of the same names, takes nothing away, and merges them."""
+    """A shutdown had no time to merge: the next boot, with files of the same names, removes nothing, and merges them."""
     with Boots("[Boot]\nOnce = no\n") as m:
         tallies = []
         for number in (1, 2):
@@ -197,7 +197,7 @@ def merged_by_the_next_boot():
                 check(s["stop_reason"] == "shutdown" and not s["merged"] and len(notes) == 1, s["stop_reason"], s["merged"], notes)
                 check("next boot merges them" in notes[0]["advice"], notes)
                 check(sorted(m.premerge()) == ["boot_TEST_1_um_premerge.etl", "other.etl"], m.premerge())
-        os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor goes on with this, too
+        os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor does this, too
         m.wait_ready()
         check("boot_TEST_1_um_premerge.boot-1.etl" in m.premerge(), "not moved aside:", m.premerge())
         check(not m.status_of(1)["merged"], "merged while this boot is traced")
@@ -220,7 +220,7 @@ def merged_by_the_next_boot():
 
 
 def killed_while_merging():
-    """Killed at many moments around the end: in the end there is one file, with every event once."""
+    """Killed at many moments around the end: finally there is one file, with every event once."""
     for trial in range(6):
         with Boots("[Boot]\nStopAfter = 3 s\n") as m:
             m.boot()

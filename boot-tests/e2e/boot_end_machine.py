@@ -60,7 +60,7 @@ class Boots(Machine):
             f.write(f"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 000000001000 0 0 {self.ticks:012} 0 0 0 0 0 0\nintr 1\n")
 
     def idle_begin(self):
-        """From here on the machine's only processor does nothing."""
+        """From here on the machine's only processor is idle."""
         self.idling = True
 
         def run():
@@ -91,7 +91,7 @@ class Boots(Machine):
         return None
 
     def power_cut(self):
-        """Everything of the daemon is gone at once."""
+        """Everything of the daemon ends at once."""
         pid = self.daemon_pid()
         self.keeper.kill()
         os.kill(pid, signal.SIGKILL)
@@ -101,7 +101,7 @@ class Boots(Machine):
         return {s["name"] for s in json.loads(self.tool("sessions", "--json").stdout)["sessions"]}
 
     def wait_stopped(self, seconds):
-        """Until no session runs; the seconds that it took since the boot."""
+        """Waits until no session runs; returns the seconds since the boot."""
         end = time.time() + seconds
         while time.time() < end:
             if not self.running():
@@ -129,12 +129,12 @@ class Boots(Machine):
         return json.loads(self.tool("status", "--store", self.store, "--boot", str(number), "--json", expect=None).stdout)
 
     def asked(self):
-        """What systemd was asked to start."""
+        """The units that systemd was asked to start."""
         path = os.path.join(self.dir, "asked")
         return open(path).read().splitlines() if os.path.exists(path) else []
 
     def used_up(self, number):
-        """Another boot, after the one that was asked for: nothing starts, the rows of that one stay, and putting back is asked for."""
+        """Another boot, after the one that was asked for: nothing starts, the earlier boot's rows stay, and putting back is requested."""
         before, asked = self.status(), len(self.asked())
         check(self.boot() == set(), "sessions started, and one boot was asked for")
         end = time.time() + 10

@@ -1,5 +1,5 @@
-"""The kernel changes its clocksource while sessions run (its watchdog finds that the TSC is not steady; or the TSC has become ready), and the daemon
-is killed: its successor goes on with the clock that the sessions have. So the times of a file lie on one line, whatever the kernel says by then,
+"""The kernel changes its clocksource while sessions run (its watchdog finds the TSC unsteady, or the TSC has become ready), and the daemon is killed:
+its successor keeps the sessions' clock. So the times of a file lie on one line, whatever the kernel uses by then,
 and a new session of the same boot has that clock too. Proves: SES-15."""
 import ctypes
 import json
@@ -39,7 +39,7 @@ def says(clocksource):
 
 
 def event(m, number):
-    """The time at which a program wrote an event, by the system's clock: the first and the last moment."""
+    """Has a program write an event: the system's time before and after."""
     before = time.time()
     p, _ = m.writer(number, 1, enabled=True)
     check(p.wait(20) == 0, "writer")
@@ -47,7 +47,7 @@ def event(m, number):
 
 
 def seconds(m, name):
-    """Of each event: seconds since 1970."""
+    """The time of each event: seconds since 1970."""
     r = m.tool("dump", "--format", "json", os.path.join(m.logs, name))
     rows = [json.loads(line) for line in r.stdout.splitlines() if line.startswith("{")]
     dates = [e["time"] for e in rows if e["id"] == 77]
@@ -55,7 +55,7 @@ def seconds(m, name):
 
 
 def turns(before, after, cycles):
-    """cycles: the boot's sessions have the TSC."""
+    """cycles: the boot's sessions use the TSC."""
     with Machine(DECLARED) as m:
         os.environ["AUTOLOGGER_CLOCK"] = os.path.join(m.dir, "clock")
         says(before)

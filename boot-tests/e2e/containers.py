@@ -1,6 +1,6 @@
-"""Programs in process namespaces of their own (D-06): their events carry the process and thread ids that the host has, from every thread,
-after fork too; the ids that they have themselves go with SOURCE_CONTAINER_TRACKING; kernel events of the same process have the same id. A
-program in the host's namespace carries what it is. Many threads learn their ids fast.
+"""Programs in process namespaces of their own (D-06): their events carry the host's process and thread ids, from every thread, after fork too; their
+inner ids come with SOURCE_CONTAINER_TRACKING; kernel events of the same process have the same id. A program in the host's namespace carries the ids
+that it sees. Many threads learn their ids fast.
 Proves: COR-08."""
 import json
 import os
@@ -31,7 +31,7 @@ EnableProperty = SOURCE_CONTAINER_TRACKING
 if os.getuid() != 0:
     skip("kernel events need root")
 PROGRAM = os.path.join(BUILD, "tests", "inner_ids")
-WAYS = {  # what the host's numbers are found by: their innermost ones
+WAYS = {  # how the host's ids are found: by their innermost ones
     "host": [], "container": ["unshare", "-p", "-f", "--mount-proc"], "user": ["unshare", "-U", "-r", "-p", "-f", "--mount-proc"],
     "nested": ["unshare", "-p", "-f", "--mount-proc", "unshare", "-p", "-f", "--mount-proc"],
 }
@@ -54,7 +54,7 @@ def threads_below(pid):
 
 
 def run(m, way, threads):
-    """What the host sees of a program's threads, and how long the longest first event took."""
+    """The host's ids of a program's threads, and the duration of the longest first event."""
     p = subprocess.Popen([*way, PROGRAM, str(threads)], env=m.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     m.processes.append(p)
     slowest = int(p.stdout.readline())
@@ -86,7 +86,7 @@ with Machine(DECLARED) as m:
     m.tool("stop", "NT Kernel Logger")
     m.shutdown()
 
-    # ---- every event has the host's ids, and its own beside them
+    # ---- every event has the host's ids, and beside them the program's own
     written = {}
     for e in events(m, "user.etl"):
         if e["provider"]["guid"] != "{1eeec0de-7e57-0006-8000-000000000001}":

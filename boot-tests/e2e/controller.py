@@ -1,5 +1,5 @@
-"""A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a session that a
-controller started goes on over the daemon's death, without a loss, and its provider stays enabled.
+"""A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a controller's session
+survives the daemon's death without a loss, and its provider stays enabled.
 Proves: ENB-01, ENB-02, ENB-06, API-08, LGT-04, KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, SES-04, SES-21 (the timer's default), SES-21."""
 import json
 import os
@@ -26,7 +26,7 @@ def daemon_pid(m):
 
 
 def over_a_death(m):
-    """Started, enabled, killed, changed, stopped: attempted = written, whatever happened to the daemon."""
+    """Started, enabled, killed, changed, stopped: attempted = written, through each death of the daemon."""
     m.tool("start", "web", "--output", "web.etl", "--set", "BufferSize=64KB", "--set", "MaximumBuffers=128")
     m.tool("enable", "web", "Contoso-Web", "--level", "Informational")
     written = 0
@@ -49,11 +49,11 @@ def over_a_death(m):
     print("over 3 deaths of the daemon:", written, "events written, none lost")
 
 
-TAKEN = (0xFF, 0xAB, 0xAB, 0x0D, 0x21, 0x81, 0x01, 0x01)  # by trace_controller's rows of keywords: a bit for each event
+TAKEN = (0xFF, 0xAB, 0xAB, 0x0D, 0x21, 0x81, 0x01, 0x01)  # a bit for each event, by trace_controller's rows of keywords
 
 
 def categories(m):
-    """ENB-01: the file has what MatchAnyKeyword and MatchAllKeyword let in, by EnableTraceEx2 and by EnableTraceEx, and no more."""
+    """ENB-01: the file has exactly the events that MatchAnyKeyword and MatchAllKeyword let in, by EnableTraceEx2 and by EnableTraceEx."""
     got = [json.loads(line)["id"] for line in m.tool("dump", os.path.join(m.logs, "categories.etl"), "--json").stdout.splitlines()]
     once = [[100 + 10 * row + k for k in range(8) if bits >> k & 1] for row, bits in enumerate(TAKEN)]
     wanted = [number for row in once for number in row * 2]
@@ -65,7 +65,7 @@ with Machine() as m:
     check(program(m, os.path.join(m.logs, "life.etl")) == 0, "trace_controller")
     r = m.tool("dump", os.path.join(m.logs, "filters.etl"), "--json")
     check(sum(json.loads(line)["id"] == 3 for line in r.stdout.splitlines()) == 2, "one of three events was for others", r.stdout)
-    # SES-04: what FlushTrace made of a ring in memory; the second has the first's events, too
+    # SES-04: the files that FlushTrace made of a ring in memory; the second has the first's events, too
     for name, count in (("ring.etl", 5), ("ring-2.etl", 8)):
         path = os.path.join(m.logs, name)
         header = json.loads(m.tool("summary", path, "--json").stdout)["header"]

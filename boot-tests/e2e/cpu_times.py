@@ -1,6 +1,6 @@
-"""KernelTime and UserTime of the writing thread are in the events of a session that asks for them (EnableProperty CPU_TIME), and are those that getrusage says:
-not less than before the call, not more than before the next one; in the header in ticks, as on Windows. Another session that did not ask has 0, and
-no item. The daemon's death changes nothing.
+"""Events of a session that asks for it (EnableProperty CPU_TIME) carry KernelTime and UserTime of the writing thread, in agreement with getrusage:
+not less than before the call, not more than before the next one; in the header in ticks, as on Windows. A session that did not ask has 0, and no
+item. The daemon's death changes nothing.
 D-13. Proves: COR-08."""
 import json
 import os
@@ -31,7 +31,7 @@ def events(m, name):
 
 
 def asked(rows):
-    """What stands in one event lies between the calls around it; what the header has is that, in ticks."""
+    """An event's times lie between the getrusage times around its call; the header has the same times, in ticks."""
     got = []
     for row, header in rows:
         kernel, user = map(int, row["cpuTimes"].split("/"))
@@ -45,7 +45,7 @@ def asked(rows):
             after = first[n + 1][0]
             after = after.get("data", after.get("fields", after))
             check(kernel <= int(after["Kernel"]) and user <= int(after["User"]), "more than later:", row, after)
-    # a clock that ticks splits them coarsely: what both are together is exact
+    # a clock that ticks splits them coarsely: only their sum is exact
     check(first[-1][1] + first[-1][2] > ROUNDS * 100e6, "the rounds' work is not in it:", first[-1])
     check(got[ROUNDS][1] + got[ROUNDS][2] < 60e6, "the other thread's times are not its own:", got[ROUNDS])
 

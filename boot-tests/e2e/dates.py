@@ -1,6 +1,6 @@
-"""Times of sessions (D-05, D-09): a session of a daemon that has run for a while starts when it was started, in its header and in every
-command that reads it; a machine whose date is set while a session records (no battery clock, then NTP) ends with the right dates,
-also for a reader in real time; files of two daemons of one boot have one frequency and are merged.
+"""Times of sessions (D-05, D-09). A session of a long-running daemon starts at its own start, in its header and in every command that reads it. A
+machine whose date is set while a session records (no battery clock, then NTP) ends with the right dates, also for a real-time reader. Files of two
+daemons of one boot have one frequency and are merged.
 Proves: SES-16."""
 import datetime
 import json
@@ -13,12 +13,12 @@ import time
 from harness import BUILD, Machine, check
 
 GUID = "{5ca1ab1e-7e57-0001-8000-000000000001}"
-AGE = 4     # s that the daemon is older than its session
+AGE = 4     # s by which the daemon is older than its session
 LAZY = 2.5  # s that a busy machine may take for a command
 
 
 def seconds(text):
-    """Of a date as the commands print it, since 1970."""
+    """Seconds since 1970 of a date as the commands print it."""
     return datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d*Z?$", r"\1", text.rstrip("Z")) + "+00:00").timestamp()
 
 
@@ -86,7 +86,7 @@ with Machine() as m:
     check(stamps and max(stamps) < AGE * 1e6, "convert: an event is", max(stamps, default=None), "us after the start")
     m.shutdown()
 
-    # ---- the next daemon of this boot measures no clock of its own, and its files go with the first one's
+    # ---- the next daemon of this boot takes over the clock's frequency, and its files are merged with the first one's
     m.start()
     began = record(m, "second")
     m.tool("stop", "second")
@@ -120,7 +120,7 @@ with Machine() as m:
         fds = f"/proc/{reader.pid}/fd"
         return any(os.readlink(os.path.join(fds, fd)).startswith("socket:") for fd in os.listdir(fds))
 
-    for _ in range(200):  # who comes first gets what waited, and the other one nothing of it
+    for _ in range(200):  # the first to connect gets the waiting events, the other one gets none of them
         if all(connected(r) for r in readers.values()):
             break
         time.sleep(0.05)
@@ -131,7 +131,7 @@ with Machine() as m:
         p.communicate(timeout=60)
 
     def seen_dates(reader, count):
-        """Of the events that it has printed, when it has `count` of them."""
+        """The dates of the events that a reader has printed, once there are `count`."""
         for _ in range(200):
             with open(os.path.join(m.dir, reader)) as f:
                 lines = f.read().split("\n")[:-1]
@@ -143,7 +143,7 @@ with Machine() as m:
 
     write_live(3, 10)
     seen_dates("slow", 10)
-    readers["slow"].send_signal(signal.SIGSTOP)  # while it has not read all, the quick one's events come from one and the same backup file
+    readers["slow"].send_signal(signal.SIGSTOP)  # until it has read all, the quick one's events come from the same backup file
     write_live(4, 40)
     for date in seen_dates("quick", 50):
         near("a date that a reader sees before NTP", date, time.time() - 40 * 365 * 86400, 10)
@@ -152,7 +152,7 @@ with Machine() as m:
     near("the running file's start", seconds(running["start"]), began - 40 * 365 * 86400)
     with open(shift, "w") as f:  # NTP
         f.write("0")
-    m.tool("update", "live", "-o", "next.etl")  # the session takes the date in; a date that is really set has it do so
+    m.tool("update", "live", "-o", "next.etl")  # the update makes the session take in the date; a really set date does so, too
     write_live(5, 50)
     for date in seen_dates("quick", 100)[50:]:
         near("a date that the same reader sees after NTP", date, time.time(), 10)

@@ -1,4 +1,4 @@
-"""A Debian root with a kernel, and a real boot of it: for tests of what is installed there."""
+"""A Debian root with a kernel, and a real boot of it: for tests of installed files."""
 import json
 import os
 import shutil
@@ -30,13 +30,13 @@ class Machine:
         return r.stdout + r.stderr
 
     def ends_by_itself(self):
-        """The next boot switches the machine off when the sessions have ended."""
+        """The next boot switches the machine off once the sessions have ended."""
         self.tree.write("/root/end", END, 0o755)
         self.tree.write("/etc/systemd/system/boot-end.service", END_UNIT)
         self.run("systemctl", "enable", "boot-end.service")
 
     def prepared(self):
-        """After apply: all that the next boot needs is there."""
+        """After apply: everything is ready for the next boot."""
         check((self.tree.root / SNAPSHOT).exists(), "apply made no snapshot")
         check(self.image_has(EARLY) and self.image_has(SNAPSHOT), "the image has no early program")
         check(any("autologgerd" in p for p in self.enabled()), "the daemon is not enabled:", self.enabled())
@@ -81,7 +81,7 @@ def make(folder):
 
 
 def boot(image, mounted):
-    """One boot with the kernel and the initramfs that are in it. What came over the serial line."""
+    """One boot with the root's kernel and initramfs. Returns the output of the serial line."""
     parts = [mounted + ".kernel", mounted + ".initrd"]
     with overlay.Image(image, mounted) as tree:
         shutil.copy(next((tree.root / "boot").glob("vmlinuz-*")), parts[0])
@@ -92,12 +92,12 @@ def boot(image, mounted):
 
 
 def captured(machine, serial):
-    """What the boot left: one trace, of all its moments; nothing failed."""
+    """The boot's result: one trace of all its phases; nothing failed."""
     root, out = machine.tree.root, machine.tree.root / "root/out"
     said = {p.name: p.read_text() for p in out.iterdir()} if out.is_dir() else {}
     check("failed" in said, "the boot did not get to its end:", serial[-3000:])
     check("autologger" not in said["failed"], "failed units:", said["failed"], said["journal"][-3000:])
-    for name in ("autologger-status.service", "autologger-once.service"):  # with what their units let them do
+    for name in ("autologger-status.service", "autologger-once.service"):  # with the rights of their units
         check(f"{name}: Deactivated successfully." in said["journal"], name, "did not run to a good end:", said["journal"][-3000:])
     store = str(root / STORE)
     rows = json.loads(tool("status", "--json", "--store", store, expect=None).stdout)

@@ -1,5 +1,5 @@
-"""DisallowList: a member of a provider group is not enabled for the group where the list names it, before and after the daemon's death, and also when
-the group is enabled anew; the other members are. Who enables it by itself has it.
+"""DisallowList: the list excludes a member of a provider group from the group's enablement, before and after the daemon's death, and also when the
+group is enabled anew. The other members are enabled. A session that enables the member itself gets its events.
 D-17 (DisallowList)."""
 import os
 import signal
@@ -22,7 +22,7 @@ Guid = {MEMBER.format(4)}
 
 
 def write(m, number, provider, recorded):
-    """A member of the group, which waits until it is enabled; who never will be does not."""
+    """A member of the group writes; it waits for its enablement only if it will be enabled."""
     p, tally = m.writer(number, COUNT, provider=provider, wait_ms=300, enabled=recorded)
     check(p.wait(60) == 0, "the writer ended with", p.returncode)
     return [tally] if recorded else []
@@ -31,7 +31,7 @@ def write(m, number, provider, recorded):
 with Machine(DECLARED) as m:
     m.env["EVENT_WRITER_GROUP"] = "1"
     m.start()
-    # writers' numbers are their tallies' places: who is not recorded has one that is not looked at
+    # a writer's number is its tally's index: a writer that is not recorded gets a number that is not verified
     tallies = write(m, 0, 1, True)
     write(m, 20, 2, False)
     tallies += write(m, 1, 4, True)

@@ -1,6 +1,6 @@
-"""The early program on this machine: it starts from a sealed snapshot, writes nothing, and hands everything to the daemon under load;
-nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. Members of a
-provider group are enabled while it holds the boot. No daemon:
+"""The early program on this machine: it starts from a sealed snapshot, writes nothing, and hands everything to the daemon under load; no event whose
+call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. Members of a provider group are enabled
+while the early program holds the boot. Without a daemon
 it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26."""
 import hashlib
 import json
@@ -71,7 +71,7 @@ def image_gone():
 
 
 def stopped_while_held():
-    """A stop while the early program still holds everything: it waits for the daemon, which hurries, and nothing is lost."""
+    """A stop while the early program still holds everything waits for the daemon, which hurries; nothing is lost."""
     with EarlyMachine(DECLARED) as m:
         m.early()
         m.armed()
@@ -101,14 +101,14 @@ Guid = {5ca1ab1e-7e57-0009-8000-000000000000}
 
 
 def group_members():
-    """What names the group in its traits is recorded by the early program, whether it was there before it or not; what does not is not."""
+    """The early program records each provider with the group in its traits, whether registered earlier or later, and no other."""
     with EarlyMachine(DECLARED + GROUPED) as m:
         m.env["EVENT_WRITER_GROUP"] = "1"
         before, before_tally = m.writer(0, 3000, provider=2, wait_ms=8000)  # its traits come with its registration
         time.sleep(1)
         m.early()
         m.armed()
-        late, late_tally = m.writer(1, 3000, provider=3, wait_ms=3000)  # it is told of them later
+        late, late_tally = m.writer(1, 3000, provider=3, wait_ms=3000)  # its traits come after its registration
         del m.env["EVENT_WRITER_GROUP"]
         other, _ = m.writer(2, 3000, provider=4, wait_ms=3000)
         for p in (late, other, before):
@@ -124,10 +124,10 @@ def group_members():
 
 
 def no_daemon():
-    """Nobody comes: a daemon is started in the real root."""
+    """No daemon comes: the early program starts one in the real root."""
     with EarlyMachine(DECLARED) as m:
         script = os.path.join(m.dir, "daemon")
-        with open(script, "w") as f:  # stands for /usr/sbin/autologgerd, which has its own defaults for store and logs
+        with open(script, "w") as f:  # in the place of /usr/sbin/autologgerd, whose defaults for store and logs differ
             f.write(f"#!/bin/sh\nexec {BUILD}/autologgerd \"$@\" --store {m.store} --log-dir {m.logs}\n")
         os.chmod(script, 0o755)
         m.early("--wait", "1", "--daemon", script)
@@ -144,7 +144,7 @@ def no_daemon():
 
 
 def no_daemon_at_all():
-    """There is none to start: one file, out of which recover makes what the boot would have written."""
+    """No daemon can be started: one file, from which recover makes the traces that the boot would have written."""
     with EarlyMachine(DECLARED) as m:
         m.early("--wait", "20", "--daemon", "/nonexistent", "--raw-dir", os.path.join(m.logs, "raw"))
         m.armed()
@@ -152,7 +152,7 @@ def no_daemon_at_all():
         writer.wait(60)
         copy = os.path.join(m.dir, "copy.alraw")
         r = subprocess.run([EARLY, "--runtime-dir", m.runtime, "save", copy], capture_output=True, text=True)
-        check(r.returncode == 0 and "recover --unsealed " + copy in r.stdout, "save:", r.stdout, r.stderr)  # without the machine's key: as before there is a root
+        check(r.returncode == 0 and "recover --unsealed " + copy in r.stdout, "save:", r.stdout, r.stderr)  # without the machine's key: there is no root yet
         m.armed()  # it goes on
         m.gone(60)
         files = m.files()
@@ -183,7 +183,7 @@ def first_conditions(m):
 
 
 def damaged(change, word):
-    """A snapshot that was changed or half written: nothing starts, the caller goes on, and the daemon's boot says why."""
+    """A changed or half-written snapshot: nothing starts, the caller goes on, and the daemon's boot gives the reason."""
     with EarlyMachine(DECLARED) as m:
         with open(m.snapshot, "r+b") as f:
             change(f)
@@ -203,7 +203,7 @@ def flip(f):
 
 
 def stale():
-    """The store was changed after the snapshot was made: the boot goes by the snapshot, and says so."""
+    """The store was changed after the snapshot was made: the boot follows the snapshot, and says so."""
     with EarlyMachine(DECLARED) as m:
         more = os.path.join(m.dir, "more.ini")
         with open(more, "w") as f:
@@ -219,7 +219,7 @@ def stale():
 
 
 def forged():
-    """A snapshot that somebody changed, with a head and a checksum that fit: the boot goes by it, and says so."""
+    """An attacker changed the snapshot, with a matching head and checksum: the boot follows it, and says so."""
     with EarlyMachine(DECLARED) as m:
         said = open(m.snapshot, "rb").read()
         name = "first.etl".encode("utf-16-le")

@@ -1,6 +1,5 @@
-"""The early program crashes, hangs or fills its memory at one of its system calls: the daemon that comes
-afterwards is ready at most 1 s later than without, boots what is declared, and every row says Status 0. Where the memory was full the
-rows may say that instead.
+"""The early program crashes, hangs or fills its memory at one of its system calls: the daemon that follows is ready at most 1 s later than without,
+boots all declarations, and every row has Status 0. Where memory was full the rows may say so instead.
 AL_FULL=1: at each of its first 400 and 200 later ones."""
 import os
 import signal
@@ -30,7 +29,7 @@ INJECT = os.path.join(BUILD, "tests", "inject")
 
 
 def wait_served(m):
-    """A request that went to the early program's socket, which a hanging keeper still holds, is given up and made again."""
+    """A request to the early program's socket, which a hanging keeper still holds, is given up and repeated."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
@@ -43,7 +42,7 @@ def wait_served(m):
 
 
 def daemon_time(m, mode, number):
-    """Starts the early program with a fault, beside, as the initramfs does; then the daemon: how long until it was ready."""
+    """Starts the early program with a fault, in the background, as the initramfs does; then the daemon: its time until it was ready."""
     p = subprocess.Popen([INJECT, mode, str(number), EARLY, "--snapshot", m.snapshot, "--runtime-dir", m.runtime, "start"],
                          stdout=subprocess.PIPE, text=True)
     time.sleep(0.4)
@@ -53,7 +52,7 @@ def daemon_time(m, mode, number):
     ready = time.monotonic() - began
     m.daemon_pid()  # an early program that lives has answered, perhaps: the keeper may not have got to its signals yet
     m.shutdown()
-    p.send_signal(signal.SIGKILL)  # and with it all that it traces
+    p.send_signal(signal.SIGKILL)  # ends all traced processes, too
     p.wait()
     status = m.status()
     failed = [row for row in status["sessions"] if row["status"]]
@@ -89,7 +88,7 @@ steps = [*range(1, 401), *range(401, total, max(1, total // 200))] if FULL else 
 def one(case):
     mode, number = case
     later = 9.0
-    for _ in range(3):  # on a busy machine a start takes its time: what counts is what the fault adds
+    for _ in range(3):  # a busy machine starts slowly: only the fault's own delay counts
         with EarlyMachine(DECLARED) as m:
             later = min(later, daemon_time(m, mode, number) - alone)
         if later < 1.0:

@@ -1,5 +1,5 @@
-"""A rehearsal in the first minutes of a machine, where a trace without anything of a boot in it may be of one: it is reported as a session, and its
-file says that it is of a rehearsal; one that is merged again still does. D-30."""
+"""A rehearsal in the first minutes of a machine: its trace might be taken for a boot's even without boot events. It is reported as a session, and its
+file says that it is of a rehearsal; so does a file merged from it. D-30."""
 import json
 import os
 import subprocess
@@ -12,11 +12,11 @@ FileName = C:\web.etl
 [Autologger/web/Contoso-Demo-Classic]
 Guid = {6f1c3b52-0d2e-4c55-9f6e-2b8f3f0a7d11}
 """
-AGE = 60  # s that the machine is old, as its programs see it
+AGE = 60  # s: the machine's age, as its programs see it
 
 
 def young(*command):
-    """Runs it where CLOCK_BOOTTIME says so."""
+    """Runs the command with CLOCK_BOOTTIME at that age."""
     with open("/proc/uptime") as f:
         up = int(float(f.read().split()[0]))
     return subprocess.run(["unshare", "--time", "--fork", f"--boottime={AGE - up}", *command], capture_output=True, text=True, timeout=110)

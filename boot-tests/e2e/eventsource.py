@@ -1,7 +1,6 @@
-"""Programs that write manifests of their own events, as EventSource does (event 65534, in pieces): their events are decoded in a file, and by
-"watch" and tdh.h while the session runs. Two programs of one provider at a time, whose pieces are mixed; a second version with
-other fields; a description that comes too late for an event. Each value is held against what this test writes, and against the file's bytes,
-which it reads by itself.
+"""Programs that write manifests of their own events, as EventSource does (event 65534, in pieces): their events are decoded in a file, and by "watch"
+and tdh.h while the session runs. Two programs of one provider at a time, with interleaved pieces; a second version with other fields; a manifest that
+comes too late for an event. Each value is compared with the value that this test writes, and with the file's bytes, which the test reads by itself.
 Proves: CON-05, CON-15. D-74."""
 import base64
 import ctypes
@@ -22,7 +21,7 @@ from event_provider import EventData, EventDescriptor, EventProvider  # noqa: E4
 
 GUID = uuid.UUID("{5ea7c0de-0015-4a5b-8c6d-111111111111}")
 PIECE, MANIFEST_EVENT = 700, 0xFFFE
-# inType: the value for a number, its bytes, what JSON shows
+# inType: the value for a number, its bytes, its JSON form
 KINDS = {
     "win:UnicodeString": (lambda i: f"text {i} \u00e4\u20ac", lambda v: (v + "\0").encode("utf-16-le"), lambda v: v),
     "win:Int32": (lambda i: -i * 70000, lambda v: struct.pack("<i", v), lambda v: v),
@@ -71,7 +70,7 @@ def shown(types, i):
 
 
 class Source(EventProvider):
-    """One program's provider: it says what it is asked to, a line of standard input each."""
+    """One program's provider: it writes what it is told, one line of standard input each."""
 
     def write(self, number, version, data, opcode=0):
         kept = ctypes.create_string_buffer(data, len(data))
@@ -98,7 +97,7 @@ class Program:
         check(self.p.stdout.readline() == "0\n", "an event was not written:", number)
 
     def event(self, events, number, version, i):
-        """Writes it, and gives what it has to be decoded as."""
+        """Writes the event, and returns its expected decoding."""
         name, types = events[number]
         self.write(number, version, payload(types, i))
         return {"pid": self.p.pid, "bytes": payload(types, i), "id": number, "version": version, "event": name, "fields": shown(types, i),
@@ -110,7 +109,7 @@ class Program:
 
 
 def the_programs(m):
-    """What has to come, in the order of the events; the first is before its manifest."""
+    """The expected events, in order; the first is before its manifest."""
     one, two = Program(m), Program(m)
     wanted = [one.event(FIRST, 1, 1, 1)]
     first, second = pieces(1, FIRST), pieces(2, SECOND)
@@ -146,7 +145,7 @@ IN_TYPES = {1: str, 4: int, 7: int, 9: int, 10: int, 12: float, 13: lambda text:
 
 
 def by_tdh(lines, wanted):
-    """What tdh.h said of each event of the session (boot-tests/trace_fields.c, which writes ? for what is not ASCII)."""
+    """tdh.h's result for each event of the session (boot-tests/trace_fields.c, which writes ? for each character that is not ASCII)."""
     lines = [line for line in lines if line.split("|")[2] != str(MANIFEST_EVENT) and line.split("|")[1] != str(MANIFEST_EVENT)]
     check(len(lines) == len(wanted) and lines[0].startswith(f"?|{wanted[0]['id']}|"), "tdh.h:", len(lines), lines[:1])
     for line, want in zip(lines[1:], wanted[1:]):
@@ -174,7 +173,7 @@ def bytes_of(path):
 def main():
     with Machine() as m:
         m.start()
-        for name, more in (("source", ("--output", "source.etl")), ("tdh", ())):  # a session each: what waits is given to one reader
+        for name, more in (("source", ("--output", "source.etl")), ("tdh", ())):  # a session each: only one reader gets the waiting events
             m.tool("start", name, "--real-time", "--set", "BufferSize=64KB", *more)
             m.tool("enable", name, "{%s}" % GUID, "--level", "Verbose")
         live = os.path.join(m.dir, "watched")

@@ -1,6 +1,6 @@
-"""A log file has one writer: of two daemons with one log folder the second has ERROR_SHARING_VIOLATION in its Status, and so has a session whose file
-is a hard link to another session's, or is switched to it while it runs; the file of the first is complete and holds all its events. A daemon that is killed
-leaves nothing locked: its successor goes on with the file, and later another daemon has it.
+"""A log file has one writer. Of two daemons with one log folder the second has ERROR_SHARING_VIOLATION in its Status, and so has a session whose file
+is a hard link to another session's, or that is switched to such a link while it runs; the first session's file is complete and holds all its events.
+A killed daemon leaves no lock: its successor goes on with the file, and later another daemon can open it.
 D-10. Proves: COR-23."""
 import os
 import signal
@@ -41,7 +41,7 @@ with Machine(DECLARED) as first, Machine(DECLARED) as second:
     check(got["events"] == 2000 and got["torn"] == got["doubled"] == got["damage"] == 0, got)
     check(row(first, "one")["status"] == 0, row(first, "one"))
 
-    with Machine(DECLARED) as third:  # nobody has it any more
+    with Machine(DECLARED) as third:  # no daemon holds the file any more
         third.logs = first.logs
         third.start()
         third.shutdown()
@@ -56,7 +56,7 @@ with Machine(LINKED) as m:
     statuses = sorted(row(m, name)["status"] for name in ("one", "two"))
     check(statuses == [0, SHARING_VIOLATION], "of two sessions with one file:", statuses)
 
-with Machine(DECLARED) as m:  # a link that is made later
+with Machine(DECLARED) as m:  # the link is made later
     one, other = (os.path.join(m.logs, name) for name in ("one.etl", "other.etl"))
     m.start()
     writer, tally = m.writer(0, 1000, enabled=True)

@@ -1,5 +1,4 @@
-"""What is empty or incomplete without being a mistake: a real daemon says which of the causes it was, and its advice, applied as
-it stands, gives a row that is ok.
+"""Results that are empty or incomplete without a mistake: a real daemon names the cause, and its advice, applied literally, gives a row that is ok.
 Proves: REG-23, REG-09, REG-10, REG-11, REG-13, REG-14."""
 import json
 import os
@@ -58,7 +57,7 @@ def row_of(result, provider):
 
 
 def applied(text, advice):
-    """The configuration with what the advice says, done as it stands there."""
+    """The configuration with the advice applied literally."""
     for name, value in re.findall(r"\bset (\w+) to (\w+)", advice):
         line = f"{name} = {value}"
         text = re.sub(rf"^{name} = .*$", line, text, flags=re.M) if re.search(rf"^{name} = ", text, re.M) else text + line + "\n"
@@ -82,7 +81,7 @@ def run(cause, text, programs, provider, number, item, reason, instead):
         wide = [x for x in shown.splitlines() if len(x) > 80 and "/" not in x]  # a path is never broken
         check(f"{number} {item}" in shown and not wide, "the table:", shown)
 
-        # how much memory a burst needs can't be known from what was lost: its advice may be needed again
+        # losses do not tell how much memory a burst needs: its advice may be needed again
         for _ in range(3 if number == 8 else 1):
             better = applied(text, found[0]["advice"])
             check(better != text or instead, cause, ": the advice changes nothing:", found[0]["advice"])
@@ -95,11 +94,11 @@ def run(cause, text, programs, provider, number, item, reason, instead):
 
 
 each(run, [case for case in CASES if case[4] != 8])
-for case in CASES:  # a burst has to be quicker than the logger: alone
+for case in CASES:  # a burst must outrun the logger: runs alone
     if case[4] == 8:
         run(*case)
 
-# somebody switches tracing off while it runs: the boot's own end says so, and status without a daemon does
+# tracing is switched off while it runs: the boot's own end says so, and status without a daemon does
 with Machine("[Autologger/web]\n[Autologger/web/Contoso-Web]\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\n") as m:
     m.start()
     m.tool("write", "Contoso-Web", "Started")

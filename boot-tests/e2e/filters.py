@@ -1,5 +1,5 @@
-"""Filters and EnableProperty with a real daemon: declared in INI they hold from the early program on, over the hand-over and the daemon's
-deaths; by EnableTraceEx2 with every error; what is recorded is exactly what passes, and it carries what was asked for.
+"""Filters and EnableProperty with a real daemon: filters declared in INI hold from the early program on, through the hand-over and the daemon's
+deaths; by EnableTraceEx2 with every error; exactly the events that pass are recorded, with the requested properties.
 Proves: ENB-03, ENB-04, ENB-05, ENB-06, ENB-07, ENB-10."""
 import json
 import os
@@ -98,7 +98,7 @@ def declared(m):
 
 
 def named(m):
-    """Declared predicates: the early program took them over from the snapshot, its successors from there."""
+    """Declared predicates: the early program takes them from the snapshot, its successors from the early program."""
     for status, url, passes in ((500, "/x", True), (499, "/x", False), (503, "/a b/c", False), (700, "/a", True)):
         r = m.tool("write", "Contoso-Web", "Request", f"status={status}", f"url={url}", expect=None)
         check(r.returncode == (0 if passes else 1), status, url, r.stdout, r.stderr)
@@ -135,7 +135,7 @@ MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/
 
 
 def by_payload(m):
-    """Predicates over a manifest's fields, by the API; they outlive the daemon, and all that is tried is written or filtered."""
+    """Predicates over a manifest's fields, by the API; they outlive the daemon, and each attempted event is either written or filtered."""
     tried = 400
     manifest = os.path.join(m.runtime, "payload.man")
     with open(manifest, "w") as f:
@@ -156,7 +156,7 @@ def by_payload(m):
 
 
 def by_package(m):
-    """Control groups stand for packages: of four programs, in three groups and in none, each session has those of its own."""
+    """Control groups stand for packages: of four programs, in three groups and in none, each session has those of its own groups."""
     with open("/proc/self/mounts", encoding="ascii") as f:
         root = next((line.split()[1] for line in f if line.split()[2] == "cgroup2"), "")
     mine = f"autologger-{os.getpid()}.slice"

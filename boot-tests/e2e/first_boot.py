@@ -19,7 +19,7 @@ with Machine() as m:
     trace = rehearsal["merged"]
     summary = json.loads(tool("summary", "--json", trace).stdout)
     check(summary["inversions"] == 0, "time goes back", summary["inversions"], "times")
-    # where the file comes from: both sessions with their own counters, this machine, and what was declared
+    # the provenance: both sessions with their own counters, this machine, and the declarations
     came = summary["provenance"]
     check({s["session"]: s["eventsLost"] for s in came["sessions"]} == {row["session"]: row["lost"] for row in rehearsal["balance"]} and
           all(s["finished"] and s["damage"] == 0 and s["events"] > 0 for s in came["sessions"]), came, rehearsal["balance"])
@@ -27,7 +27,7 @@ with Machine() as m:
     check(len(came["configuration"]["hash"]) == 40 and len(came["configuration"]["bootId"]) == 36, came["configuration"])
     check(sum(s["events"] for s in came["sessions"]) < summary["events"], "events of the sessions", came, summary["events"])
     counts = {str(c["provider"]) + "/" + str(c["event"]): c["count"] for c in summary["counts"]}
-    # stopped: the header has the final numbers; processes are of the class that Windows gives them
+    # after the stop the header has the final numbers; processes have the class that Windows gives them
     header = summary["header"]
     check(header["buffersWritten"] == header["buffersFound"] > 0 and header["end"] > header["start"], "counters of the header", header)
     check(header["eventsLost"] == sum(row["lost"] for row in rehearsal["balance"]), "EventsLost of the header", header, rehearsal["balance"])
@@ -39,23 +39,23 @@ with Machine() as m:
     for row in rehearsal["balance"]:
         taken = row["converted"] - row["lost_file"] if row["session"] == "NT Kernel Logger" else row["written"]
         check(row["attempted"] == taken + row["lost"], "attempted = written + lost:", row)
-        # D-76: what is said to be in the file is in the file
+        # D-76: the file has the number of events that the row claims
         check(row["written"] == next(s["events"] for s in came["sessions"] if s["session"] == row["session"]), row, came["sessions"])
     check({row["session"] for row in rehearsal["balance"]} == {"NT Kernel Logger", "first-boot"}, rehearsal["balance"])
     for s in rehearsal["sessions"]:
         check(s["status"] == 0 and s["late_events"] == 0, s)
-    # the first events, in time since the kernel began: within this run, the kernel's rundown first
+    # the first events' time since the kernel began: within this run, the kernel's rundown first
     now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     for first in ("first_kernel_ns", "first_user_ns"):
         check(begin <= rehearsal[first] <= now, first, rehearsal[first], "is not between", begin, "and", now)
     check(rehearsal["first_kernel_ns"] < rehearsal["first_user_ns"], "a program's event comes before the kernel's")
-    # a dump has one line an event, and decodes what the programs wrote without any manifest
+    # a dump has one line an event, and decodes the programs' events without any manifest
     lines = tool("dump", "--format", "json", trace).stdout.splitlines()
     check(len(lines) == summary["events"], "dump has", len(lines), "lines,", "the file", summary["events"], "events")
     demo = [json.loads(x) for x in lines if '"Contoso-Demo"' in x]
     check(demo and any(e["fields"] for e in demo), "the demo program's events have no fields", demo[:1])
     check(os.path.exists(os.path.join(BUILD, "autologger-demo")), "the demo program is built")
-    # LEG-09: the process of an exec has all its eight fields, with what this machine knows of it; its end has the same key, and how it ended
+    # LEG-09: an exec's process has all eight fields, with this machine's values; its end has the same key, and the exit status
     starts = [json.loads(x)["fields"] for x in lines if '"Process"' in x and '"Start"' in x]
     starts = [f for f in starts if f["ImageFileName"] == "autologger-demo" or "autologger-demo" in f["CommandLine"]]
     check(starts and demo, "no start of the demo program")

@@ -1,6 +1,6 @@
-"""Clients of the control socket that take as much as they are given, by hand and without the library. Each is a process of its own, of a user without
-rights (e2e/quotas.py), goes on until it is to end, and then says how often it asked, and how often that was refused. A fork, and no program of its
-own: the interpreter may lie where other users do not reach it.
+"""Clients of the control socket that take as much as they are given, by hand and without the library. Each is a process of an unprivileged user
+(e2e/quotas.py), goes on until told to end, and then reports how often it asked, and how often it was refused. It is a fork, not a program of its own:
+the interpreter may lie where other users do not reach it.
 
   places         connections with 1,000 registrations each, of providers that nobody else has
   registrations  the same of one provider
@@ -51,7 +51,7 @@ class Connection:
             try:
                 self.socket.connect(os.path.join(os.environ["AUTOLOGGER_RUNTIME_DIR"], "control"))
                 return
-            except BlockingIOError:  # the queue of those who wait is full
+            except BlockingIOError:  # the listen queue is full
                 if time.time() > end:
                     raise
                 time.sleep(0.001)
@@ -96,7 +96,7 @@ class Connection:
 counts = {"asked": 0, "refused": 0, "hung_up": 0}
 libc = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
-GO = signal.SIGUSR1  # what has its connection begins, when there is no other left
+GO = signal.SIGUSR1  # tells a flood that already has its connection to begin, once others have used up the rest
 
 
 def counted(status):
@@ -106,7 +106,7 @@ def counted(status):
 
 
 def registering(provider_of, connections_most=20, each=1000):
-    """What is refused is asked for again, for ever; not so often that it has all that the user may ask."""
+    """Repeats refused registrations for ever, but not so often that it uses up all the user's requests."""
     held = [Connection() for _ in range(connections_most)]
     for c in held:
         c.hello()
@@ -181,7 +181,7 @@ def starts(snapshot):
 
 
 def deaf():
-    """Two answers have room in a socket; with more of them the daemon hangs up."""
+    """A socket has room for two answers; with more the daemon hangs up."""
     held = []
     while True:
         try:
@@ -212,7 +212,7 @@ def private(m, name, provider):
 
 
 def as_user(user, function, *args):
-    """In a child of that user, without groups and rights: its exit code is what the function returns."""
+    """Runs the function in a child of that user, without groups and rights: its exit code is the function's result."""
     child = os.fork()
     if child:
         return child
@@ -222,7 +222,7 @@ def as_user(user, function, *args):
         os.setgid(user)
         os.setuid(user)
         code = function(*args)
-    except BaseException as error:  # what fails in a child is said by the child
+    except BaseException as error:  # a child reports its own failure
         print("uid", user, function.__name__, repr(error), flush=True)
     os._exit(code)
 
@@ -248,7 +248,7 @@ class Flood:
 
     def run(self, answer, kind, args):
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        gc.disable()  # what other threads of the parent had open is not to be closed twice
+        gc.disable()  # objects of the parent's other threads must not close their descriptors again
         for first, last in ((3, answer), (answer + 1, 65536)):  # a pipe of a program that another thread starts just now, and waits for
             os.closerange(first, last)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -274,9 +274,9 @@ class Flood:
         return os.waitpid(self.pid, os.WNOHANG)[0] == 0
 
     def end(self):
-        """What it counted; None: it failed."""
+        """The client's counts; None: it failed."""
         ended, patience = 0, time.time() + 10
-        while not ended:  # again and again: what a handler raises while an object is deleted is ignored
+        while not ended:  # repeated: an exception that a handler raises while an object is deleted is ignored
             os.kill(self.pid, signal.SIGTERM if time.time() < patience else signal.SIGKILL)
             time.sleep(0.01)
             ended, failed = os.waitpid(self.pid, os.WNOHANG)

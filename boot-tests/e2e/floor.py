@@ -1,6 +1,6 @@
-"""A session never fills the volume: two sessions, one in a file that grows and one in a ring, on a small volume, while programs write more than it holds.
-At every moment 64 MB stay free; the file that could not grow says so and counts each event that it could not take; the ring goes on with what
-it has; attempted = written + lost, and what is in the files is whole.
+"""A session never fills the volume: two sessions, one in a growing file and one in a ring, on a small volume, while programs write more than it
+holds. At every moment 64 MB stay free; the file that could not grow says so and counts each event that it could not take; the ring goes on with its
+present buffers; attempted = written + lost, and the files' contents are whole.
 Proves: SES-19."""
 import json
 import os
@@ -15,7 +15,7 @@ if os.getuid() != 0:
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 MB = 1 << 20
 VOLUME, FREE = 80 * MB, 64 * MB
-COUNT = 100000  # of some 200 bytes: more than twice what is to be had
+COUNT = 100000  # of some 200 bytes: more than twice the available space
 
 
 def free(folder):

@@ -1,5 +1,5 @@
-"""FlushThreshold: once so many buffers are full, all that was written goes to the file, without a flush timer; what comes later waits for the next such
-moment. With a flush timer that never comes due it has no effect. `query` gives it back as it was set.
+"""FlushThreshold: once that many buffers are full, all events go to the file, without a flush timer; later events wait for the next such moment. With
+a flush timer that never comes due it has no effect. `query` returns it as it was set.
 D-17 (FlushThreshold), D-12. Proves: SES-21."""
 import json
 import os
@@ -17,7 +17,7 @@ FlushThreshold = 3
 {1}
 [Autologger/{0}/numbered]
 Guid = """ + PROVIDER + "\n"
-MANY, FEW = 1500, 5  # of a writer: some full buffers on the processor that it runs on, and a part of one; a small part of one
+MANY, FEW = 1500, 5  # events of a writer: some full buffers on its processor and a part of one; a small part of one
 WRITERS, ENOUGH = 20, 4
 
 
@@ -39,7 +39,7 @@ with Machine(SESSION.format("counts", "") + SESSION.format("timed", "FlushTimer 
         tallies.append(write(m, len(tallies), MANY))
         for name in whole:
             whole[name] += in_file(m, name, tallies) == MANY * len(tallies)
-    # a logger that looks in the middle of a writer's work leaves the rest to the next time
+    # a logger that looks in the middle of a writer's work leaves the rest to its next look
     check(whole == {"counts": ENOUGH, "timed": 0}, "of", len(tallies), "writers all events were in the file after", whole)
     before = in_file(m, "counts", tallies)
     tallies.append(write(m, len(tallies), FEW))

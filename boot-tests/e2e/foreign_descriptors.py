@@ -1,6 +1,6 @@
-"""Descriptors that a client sends to the daemon: files of a file system of the user's own that does not answer, sockets that linger for a day, 253
-with each of 110 messages. The daemon never has one of them, never waits for one, and when it is killed meanwhile its successor serves.
-Both ways are shown: the kernel refuses to send any (Linux 6.16), and, with a library that hides this from the daemon, older kernels.
+"""Descriptors that a client sends to the daemon: files of a user's own file system that does not answer, sockets that linger for a day, 253 with each
+of 110 messages. The daemon never holds or waits for one, and when it is killed meanwhile its successor serves. Both ways are shown: the kernel
+refuses to send any (Linux 6.16), and, with a library that hides this from the daemon, older kernels.
 Proves: SEC-09, COR-20."""
 import contextlib
 import json
@@ -25,7 +25,7 @@ if os.geteuid():
 
 
 def client(m, *words):
-    """A program that becomes the user itself: the interpreter may be root's alone."""
+    """A client that becomes the user itself: only root may be able to run the interpreter."""
     p = subprocess.Popen([sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     m.processes.append(p)
     return p
@@ -33,7 +33,7 @@ def client(m, *words):
 
 @contextlib.contextmanager
 def silent_files(m, kind, count):
-    """(process, sent): files whose owner does not answer, as descriptors to the daemon. Afterwards the owner is gone."""
+    """(process, sent): sends the daemon files whose owner does not answer. Afterwards the owner is gone."""
     folder = os.path.join(m.dir, kind)
     os.mkdir(folder)
     os.chown(folder, BAD, BAD)
@@ -63,7 +63,7 @@ OWN = f"AL_TEST_RUN=of-{os.getpid()}\0".encode()
 
 
 def helpers():
-    """Processes that close what clients sent: process id -> state."""
+    """Processes that close clients' descriptors: process id -> state."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -71,7 +71,7 @@ def helpers():
                 if b"\0--outcasts\0" not in f.read():
                     continue
             with open(f"/proc/{pid}/environ", "rb") as f:
-                if OWN not in f.read():  # of this test done as shipped, at the same time
+                if OWN not in f.read():  # of another run of this test (plain or as shipped) at the same time
                     continue
             found[int(pid)] = states(pid)[0]
         except (FileNotFoundError, ProcessLookupError):
@@ -146,7 +146,7 @@ def linger(m, pid):
 
 
 def refused():
-    """The kernel lets no client send any."""
+    """The kernel lets no client send any descriptor."""
     with Machine() as m:
         os.chmod(m.dir, 0o755)
         m.start()
@@ -165,8 +165,8 @@ def refused():
 
 
 def helpers_hang(m, pid):
-    """More than may hang at a time, and all of them hang."""
-    os.kill(pid, signal.SIGSTOP)  # so that it is the last one that has them
+    """More descriptors than may hang at a time, and all of them hang."""
+    os.kill(pid, signal.SIGSTOP)  # so that the daemon holds the last reference
     with silent_files(m, "dirty", OUTCASTS + 8) as (p, sent):
         check(sent == OUTCASTS + 8, "the hidden option was not hidden")
         p.stdin.write("\n")
@@ -185,7 +185,7 @@ def helpers_hang(m, pid):
         killed(m, pid, "as many hang as may")
         info = json.loads(m.tool("stop", "web", "--json").stdout)
         check(info["events_written"] == 1, info)
-    end = time.time() + 10  # all that waited goes on
+    end = time.time() + 10  # all the waiting closes go on
     while helpers() and time.time() < end:
         time.sleep(0.1)
     check(not helpers(), "processes are left", helpers())

@@ -1,4 +1,4 @@
-"""D-76, D-27: a kernel session whose log file is full. What is said to be written is in the file, and the loss is one figure: in the balance, the
+"""D-76, D-27: a kernel session whose log file is full. All events reported as written are in the file, and the loss is one figure: in the balance, the
 rows, the list of boots, the file's header and where the merged file comes from. Proves: ANA-12, COR-20."""
 import json
 import os

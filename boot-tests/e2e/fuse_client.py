@@ -1,13 +1,13 @@
-"""A user's own file system that does not answer: FUSE, without a library, in a user and mount namespace of the user's. Begins as root (its interpreter may be root's alone) and becomes that
-user; "no ..." and exit 77 where users may do no such thing:
+"""A user's own file system that does not answer: FUSE, without a library, in a user and mount namespace of the user's. Starts as root (only root may be
+able to run the interpreter) and becomes that user. Prints "no ..." and exits with 77 where users may not do this:
 
 fuse_client.py UID flush FOLDER RUNTIME COUNT     COUNT messages to the daemon, each with a descriptor of a file whose FLUSH is not answered
-fuse_client.py UID dirty FOLDER RUNTIME COUNT     the same, of files whose pages are written meanwhile: whoever lets the descriptor go waits for their
-                                                  WRITE. It prints "sent" before it writes; a line of standard input lets it
-fuse_client.py UID overlay FOLDER                 an overlay above it, which asks for whoever looks into it, root too; prints its path
+fuse_client.py UID dirty FOLDER RUNTIME COUNT     the same, of files whose pages are written meanwhile: closing the descriptor waits for their
+                                                  WRITE. It prints "sent" before it writes; a line of standard input starts the writes
+fuse_client.py UID overlay FOLDER                 an overlay above it, which sends it requests on behalf of any user, root too; prints its path
 
-Prints one line when it is done: "sent N refused M" or the path. It leaves when standard input ends: the server does, so that the kernel gives up what
-waits for it."""
+Prints one line when it is done: "sent N refused M" or the path. It ends when standard input ends; so does its server, so that the kernel gives up the
+waiting requests."""
 import array
 import ctypes
 import os
@@ -48,7 +48,7 @@ def attributes(node, regular):
 
 
 def serve(device, files, silent):
-    """Answers, except what `silent` says. Standard input is only looked at: its end is the client's, too."""
+    """Answers all requests except those of `silent`. Standard input is only polled for its end: the client reads it, too."""
     nodes = {}
     wait = select.poll()
     wait.register(device, select.POLLIN)
@@ -116,7 +116,7 @@ def files(folder, runtime, count, dirty):
         path = os.path.join(folder, f"f{n}")
         fd = os.open(path, os.O_RDWR)
         sent += send(dial(runtime), CTL_STATE, [fd])  # one message a connection, and no hello
-        if dirty:  # what is closed now is written by nobody's close but the daemon's
+        if dirty:  # closed before the writes: their pages are flushed by the daemon's close only
             os.close(fd)
             written.append(os.open(path, os.O_RDWR))
     print("sent", sent, "refused", count - sent, flush=True)

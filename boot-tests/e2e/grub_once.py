@@ -38,7 +38,7 @@ poweroff -f
 
 
 def tree_make(tree, version, work):
-    """A machine's root: just what `apply` looks at and runs there."""
+    """A machine's root: only the files that `apply` reads and runs there."""
     payload.busybox(tree)
     for name in ("boot/grub", f"lib/modules/{version}", "var/lib", "var/log", "etc", "dev", "proc", "tmp"):
         (tree / name).mkdir(parents=True, exist_ok=True)

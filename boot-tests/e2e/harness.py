@@ -1,4 +1,4 @@
-"""What the whole-system tests share: a folder, a daemon of their own in it, writers, and clean ends."""
+"""Shared by the whole-system tests: a folder, a daemon of its own in it, writers, and clean ends."""
 import concurrent.futures
 import contextlib
 import json
@@ -15,7 +15,7 @@ import shipped
 BUILD = os.environ["AL_BINARY_DIR"]
 SOURCE = os.environ["AL_SOURCE_DIR"]
 FULL = os.environ.get("AL_FULL") == "1"
-AS_SHIPPED = os.environ.get("AL_AS_SHIPPED") == "1"  # daemons run with what the shipped unit lets them do
+AS_SHIPPED = os.environ.get("AL_AS_SHIPPED") == "1"  # daemons run with the rights of the shipped unit
 SKIP = 77
 
 
@@ -31,7 +31,7 @@ def check(condition, *what):
 
 
 def each(function, rows, at_once=4):
-    """function(*row) for each row, some at once: for tests that wait more than they work. What fails ends it, and is raised."""
+    """function(*row) for each row, several at once: for tests that mostly wait. The first failure ends it, and is raised."""
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         for done in [pool.submit(function, *row) for row in rows]:
             done.result()
@@ -46,7 +46,7 @@ def tool(*args, env=None, expect=0, timeout=120):
 
 
 def verify(path, tallies, expect=0):
-    """What event_verify says of a trace and its writers' tallies."""
+    """event_verify's counts for a trace and its writers' tallies."""
     r = subprocess.run([os.path.join(BUILD, "tests", "event_verify"), path, *tallies], capture_output=True, text=True)
     print(os.path.basename(path), r.stdout.strip(), r.stderr.strip())
     check(expect is None or r.returncode == expect, "event_verify", path, "-> exit", r.returncode)
@@ -55,8 +55,8 @@ def verify(path, tallies, expect=0):
 
 @contextlib.contextmanager
 def no_idle(*others):
-    """No processor idles meanwhile: on each a loop of the lowest priority runs. Some guest kernels withhold what an idle task does, and a switch
-    away from it is that. `others`: commands that run as well, without an end of their own."""
+    """Keeps every processor busy: each runs a loop of the lowest priority. Some guest kernels withhold the events of idle tasks, and a switch away
+    from one is such an event. `others`: further commands to run meanwhile, which do not end by themselves."""
     loop = ["sh", "-c", "while :; do :; done"]
     running = []
     try:
@@ -133,7 +133,7 @@ class Machine:
         check(False, "the keeper has no daemon")
 
     def writer(self, number, count, rate=0, provider=1, wait_ms=0, user=None, enabled=False):
-        """enabled: it waits until a session wants its events, so that all of them are this session's to write or to lose."""
+        """enabled: the writer waits until a session wants its events, so that the session writes or loses all of them."""
         tally = os.path.join(self.dir, f"tally-{number}")
         command = [os.path.join(BUILD, "tests", "event_writer"), tally, str(number), str(count), str(rate), str(provider), str(wait_ms)]
         if user is not None:

@@ -1,8 +1,8 @@
-"""Names that another user chose, with control characters (C0, DEL, C1), marks, overrides and isolates of the direction of text, line separators,
-newlines and bytes that are no UTF-8, never reach root's terminal, the journal or a page as they are. A user without rights registers providers, starts
-sessions and writes events with such names, and runs programs whose files, names and arguments have them; declarations and trace files with them are
-given to root. The daemon refuses the names that it takes, with a reason that shows them escaped. Every verb that shows any, as text, as JSON and on
-stderr, the daemon's own stderr, and pages are searched for the bytes; JSON has to be JSON, and to hold the names that were meant.
+"""Names chosen by another user, with control characters (C0, DEL, C1), marks, overrides and isolates of text direction, line separators, newlines and
+bytes that are no UTF-8, never reach root's terminal, the journal or a page unescaped. An unprivileged user registers providers, starts sessions and
+writes events with such names, and runs programs whose files, names and arguments have them; root reads declarations and trace files with them. The
+daemon refuses such names, with a reason that shows them escaped. The output of every verb that shows names, as text, as JSON and on stderr, the
+daemon's own stderr, and pages are searched for the bytes; JSON must be valid, and hold the original names.
 Proves: that what a terminal, the journal and a page get of another user's names are letters."""
 import base64
 import gzip
@@ -26,7 +26,7 @@ if os.geteuid():
     skip("needs root, to be another user")
 
 BAD = 6001
-FORGED = b"FORGED: everything is fine"  # what a line would begin with that a name has made
+FORGED = b"FORGED: everything is fine"  # the beginning of a line that only a name can have made
 NAMES = [
     # C0 and DEL: titles, colours, clearing, the bell, going back
     b"a\x1b]0;pwned\x07b", b"\x1b[31mred", b"\x1b[2J\x1b[H", b"x\x1b[1A\x1b[2K", b"\x1b(0", b"\x1bc", b"\x1bP1;2q\x1b\\", b"\x1b]8;;http://a/\x1b\\l",
@@ -49,10 +49,10 @@ assert len(NAMES) >= 40 and len(set(NAMES)) == len(NAMES)
 searched = 0
 
 
-# ---- what is searched ----
+# ---- the search ----
 
 def clean(what, raw, tabs=False):
-    """`raw`: what was printed. tabs: this form has tabs of its own."""
+    """`raw`: the output. tabs: this form has tabs of its own."""
     global searched
     searched += 1
     try:
@@ -67,7 +67,7 @@ def clean(what, raw, tabs=False):
 
 
 def looked_at(m, *args, user=None, codes=(0, 1)):
-    """Runs the tool; its outputs, searched."""
+    """Runs the tool and searches its outputs; returns them."""
     who = {"user": user, "group": user, "extra_groups": []} if user else {}
     r = subprocess.run([os.path.join(BUILD, "autologger"), *args], capture_output=True, env=m.env, timeout=120, **who)
     check(r.returncode in codes, args, "-> exit", r.returncode, r.stdout[-1000:], r.stderr[-1000:])
@@ -84,7 +84,7 @@ def looked_at_json(m, *args, lines=False):
 # ---- a client of the control socket ----
 
 HELLO, REGISTER, QUERY, STOP, START = 1, 2, 16, 17, 28
-TRAITS = 2  # status of REGISTER: of a registration that there is; not answered
+TRAITS = 2  # status of REGISTER: traits of an existing registration; not answered
 OK, WRONG, BAD_NAME = 0, 87, 123
 IN_PROC, BUFFERING = 0x20000, 0x400
 HEAD = 8 + 4 * 4 + 2 * 8 + 20 + 2  # of a sealed snapshot
@@ -127,8 +127,8 @@ class Client:
 
 
 def declaration(name, file, friendly):
-    """A sealed snapshot of one private session, as registry-sim/store/snapshot_format.h has it, with names that no tool of ours would write."""
-    def text(value):  # to UTF-16, what is no UTF-8 as half a surrogate
+    """A sealed snapshot of one private session, as registry-sim/store/snapshot_format.h has it, with names that none of our tools would write."""
+    def text(value):  # to UTF-16; bytes that are no UTF-8 become half a surrogate
         return value.decode("utf-8", "surrogateescape").encode("utf-16-le", "surrogatepass") + b"\0\0"
 
     def value(name, kind, data):
@@ -154,13 +154,13 @@ def declaration(name, file, friendly):
 
 
 class Other:
-    """function(*args) in a process of the user's, which never comes back to this test's own ends; what it returns comes as JSON."""
+    """function(*args) in a process of the other user, which never runs this test's own cleanup; its result comes as JSON."""
 
     def __init__(self, function, *args):
         read, write = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            "".encode("utf-16-le")  # while Python's own files can be read
+            "".encode("utf-16-le")  # loads the codec while Python's own files can be read
             try:
                 os.setgroups([])
                 os.setgid(BAD)
@@ -184,7 +184,7 @@ class Other:
 
 
 def letters(name):
-    """Whether `name` is what the daemon may take."""
+    """Whether the daemon may accept `name`."""
     try:
         return not any(ord(c) in HIDDEN or c == "\n" for c in name.decode("utf-8"))
     except UnicodeDecodeError:
@@ -194,7 +194,7 @@ def letters(name):
 # ---- at the socket ----
 
 def take_names(runtime):
-    """What became of each name, for each way to give one: [how, name in hex, status, reason in hex]."""
+    """The result for each name, for each way to give one: [how, name in hex, status, reason in hex]."""
     c, told = Client(runtime), []
     for i, name in enumerate(NAMES + [n.encode() for n in FIT]):
         def tell(how, st, why=b"", given=name):
@@ -203,7 +203,7 @@ def take_names(runtime):
         tell("session", *c.start(name))
         tell("file", *c.start(b"f%d" % i, file=name + b".etl"))
         tell("friendly", *c.start(b"n%d" % i, friendly=name))
-        c.named(STOP, b"n%d" % i)  # four sessions of a user, and no more
+        c.named(STOP, b"n%d" % i)  # a user may have only four sessions
         tell("query", c.named(QUERY, name))
         later = 500 + i
         c.register(PROVIDER % (0x80 + i), later, None)
@@ -233,7 +233,7 @@ def at_the_socket(m):
         clean(f"the answer to {how} {name!r}", bytes.fromhex(why))
         wanted = {"provider": BAD_NAME, "session": WRONG, "file": BAD_NAME, "friendly": OK}
         if how in wanted and not letters(name):
-            refused = 13 if how == "session" and b"\\" in name else wanted[how]  # no key has a backslash: malformed
+            refused = 13 if how == "session" and b"\\" in name else wanted[how]  # a key's name has no backslash: malformed
             check(st == refused, how, name, "-> Status", st, bytes.fromhex(why))
             check(how != "session" or st == 13 or b"\\" in bytes.fromhex(why), "the reason shows the name escaped", bytes.fromhex(why))
         elif how == "provider":
@@ -242,10 +242,10 @@ def at_the_socket(m):
         check(f'"{name}"' in text, "a name of letters is taken:", name, text[:3000])
 
 
-# ---- what the kernel and events tell: names that nobody can refuse ----
+# ---- names from the kernel and from events, which cannot be refused ----
 
 def programs(m):
-    """A file, a comm, arguments and a control group's worth of names: each a program of the user's."""
+    """Programs of the other user, each with a name as its file, its comm and its argument."""
     folder = os.path.join(m.dir, "user")
     os.mkdir(folder)
     os.chown(folder, BAD, BAD)
@@ -260,7 +260,7 @@ def programs(m):
 
 
 def events(m):
-    """Events, their fields and values; of a provider whose name is fine, as others are refused."""
+    """Events, their fields and values; of a provider with a valid name, as others are refused."""
     for name in NAMES:
         subprocess.run([os.path.join(BUILD, "autologger"), "write", "Contoso-Web", b"event " + name, b"field " + name.replace(b"=", b"_") + b"=value " + name],
                        env=m.env, user=BAD, group=BAD, extra_groups=[], capture_output=True)
@@ -288,7 +288,7 @@ def pages(m, trace):
 
 
 def files(m, trace):
-    """What tracerpt and convert write for people and for terminals."""
+    """The files that tracerpt and convert write for people and for terminals."""
     for name, args, tabs in (("d.csv", ["tracerpt", trace, "-of", "CSV", "-o"], False), ("d.xml", ["tracerpt", trace, "-o"], True),
                              ("s.txt", ["tracerpt", trace, "-summary"], True), ("w.html", ["tracerpt", trace, "-f", "HTML", "-report"], False),
                              ("w.xml", ["tracerpt", trace, "-report"], False), ("c.json", ["convert", trace, "--to", "chrome", "-o"], False)):
@@ -318,7 +318,7 @@ def traces(m):
             looked_at_json(m, *args)
     rows = looked_at_json(m, "dump", "--json", k, lines=True) + looked_at_json(m, "dump", "--json", p, lines=True)
     text = json.dumps(rows, ensure_ascii=False)
-    for name in NAMES:  # JSON is not cut: what it means is the name, though it does not say it in these bytes
+    for name in NAMES:  # JSON is not cut: decoded, it gives the name, even where its bytes differ
         if not name.isascii() and b"\xc2" not in name and b"\xe2\x80" not in name:
             continue
         check(json.dumps(name.decode("utf-8", "replace"), ensure_ascii=False)[1:-1] in text, "not in JSON:", name)
@@ -331,7 +331,7 @@ def traces(m):
 
 
 def declared(m):
-    """Declarations of another user's that root has a look at, by every verb that reads one; and words on the command line."""
+    """Another user's declarations that root reads, by every verb that reads one; and words on the command line."""
     for i, name in enumerate(NAMES):
         if b"\n" in name or b"\r" in name:
             text = name.replace(b"\n", b"_").replace(b"\r", b"_")

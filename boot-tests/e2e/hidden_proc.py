@@ -1,5 +1,5 @@
-"""A /proc that hides others' processes (hidepid=2, in a mount namespace): a user without privileges has the same answers of every command as with an
-open /proc, and a program has all of its events in the file, with its own process, also where a filter names the program. D-54."""
+"""A /proc that hides others' processes (hidepid=2, in a mount namespace): an unprivileged user gets the same answers from every command as with an
+open /proc, and all of a program's events are in the file, under its own process id, also where a filter names the program. D-54."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ DECLARED = "".join(f"[Autologger/{name}]\nFileName = {name}.etl\n[Autologger/{na
 HIDE = "mount -t proc -o hidepid=2 proc /proc && exec \"$@\""
 WAYS = {"open": [], "hidden": ["unshare", "--mount", "sh", "-c", HIDE, "sh"]}
 AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--groups", str(GROUP)]
-# {s}: the way, a part of each name. What each command has to end with.
+# {s}: the way, a part of each name. The commands, each with its exit code.
 COMMANDS = [
     (0, "start {s} -o users/{s}.etl --provider {g} --set BufferSize=64KB"),
     (0, "start live-{s} -o users/live-{s}.etl --set LogFileMode=REAL_TIME --provider autologger-mark --set BufferSize=64KB"),
@@ -51,10 +51,10 @@ def can_hide():
 
 
 def plain(text, way):
-    """What may not differ: numbers and GUIDs that do are left out, also the way's own name."""
+    """Removes expected differences: varying numbers and GUIDs, and the way's own name."""
     text = re.sub(r"\b" + way + r"\b|(?<=-)" + way + r"\b", "WAY", text)
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "GUID", text)
-    text = re.sub(r'"users": \[[^]]*\]', '"users": []', text)  # which users have come by now is not the question
+    text = re.sub(r'"users": \[[^]]*\]', '"users": []', text)  # the set of users so far is not compared
     text = re.sub(r"0x[0-9a-fA-F]+|[0-9][0-9.,:TZ-]*", "N", text)
     text = re.sub(r"[ ]+|-{2,}", " ", text)
     return re.sub(r"^( ?N(?: N)+\n)\1+", r"\1", text, flags=re.M)  # "analyse stats" has a row for each second and each processor that there was
@@ -78,7 +78,7 @@ def same(said, which):
 
 
 def program(m, way, number):
-    """A program that writes; its events are compared later. Its process id, by a file."""
+    """A program that writes; its events are compared later. Its process id comes in a file."""
     tally, pid = (os.path.join(m.dir, f"{what}-{number}") for what in ("tally", "pid"))
     for path in (tally, pid):
         with open(path, "w", encoding="ascii"):

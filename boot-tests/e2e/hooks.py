@@ -1,5 +1,5 @@
-"""What is put into an initramfs and into systemd: every shell script by shellcheck and in busybox's shell, the units by systemd, the
-hooks by real builds of images by initramfs-tools and dracut. What is missing on this machine is named; nothing at all: skipped."""
+"""The files for an initramfs and for systemd: every shell script by shellcheck and in busybox's shell, the units by systemd, the hooks by real builds
+of images by initramfs-tools and dracut. Tools missing on this machine are named; without any: skipped."""
 import os
 import pathlib
 import shutil
@@ -58,7 +58,7 @@ def small_root(work, name, early="#!/bin/sh\necho \"$@\" >/started-by-the-script
 
 
 def start_of(tree, command):
-    """(exit code, seconds, what the early program was given or None)"""
+    """(exit code, seconds, the early program's arguments or None)"""
     begin = time.monotonic()
     r = subprocess.run(["chroot", str(tree), "/bin/sh", *command], stdin=subprocess.DEVNULL, timeout=20, capture_output=True, text=True)
     took, end = time.monotonic() - begin, time.monotonic() + 0.3
@@ -82,7 +82,7 @@ def scripts_in_busybox(work):
              ("a program that cannot run", {"early": "no program\0"}, None),
              ("a program that fails", {"early": "#!/bin/sh\necho \"$@\" >/started-by-the-script\nexit 3\n"}, "start"),
              ("a program that hangs", {"early": "#!/bin/sh\necho \"$@\" >/started-by-the-script\nsleep 4\n"}, "start")]
-    # dracut's process 1 reads its file into itself: it must be alive after it
+    # dracut's process 1 sources the file: it must survive it
     for kind, command in (("init-top", ["/init-top"]), ("dracut", ["-c", ". /autologger.sh; exit 7"])):
         for name, how, wanted in cases:
             code, took, got = start_of(small_root(work, f"{kind} {name}", **how), command)
@@ -156,7 +156,7 @@ def dracut(machine):
     for snapshot, modules in ((True, "systemd base"), (True, "base"), (False, "base")):
         prepare(machine, snapshot)
         r = machine.run("dracut", "--force", "--no-kernel", "--no-hostonly", "--no-compress", "-m", modules + " autologger", "/tmp/image")
-        if not snapshot:  # dracut refuses a module that is asked for by name and says no; asked by nobody it is left out
+        if not snapshot:  # dracut fails for a module that is asked for by name and refuses; without a request it only leaves the module out
             check("'autologger' cannot be found or installed" in r.stdout + r.stderr, "dracut:", r.stdout, r.stderr)
             continue
         check(r.returncode == 0, "dracut:", r.stdout, r.stderr)

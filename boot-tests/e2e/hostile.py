@@ -1,6 +1,6 @@
-"""Clients that mean harm, against a daemon that serves other users meanwhile: frames that are too large or lie, a thousand connections that say
-nothing, descriptors that nobody asked for and whose closing waits, clients that do not read, a provider that writes over all that it can map.
-The daemon stays the same process and answers, and the other users' events are in the file to the last one.
+"""Clients that mean harm, against a daemon that serves other users meanwhile: frames that are too large or have false sizes, a thousand silent
+connections, unrequested descriptors whose closing waits, clients that do not read, a provider that overwrites all that it can map. The daemon stays
+the same process and answers, and all events of the other users are in the file.
 Proves: COR-20, COR-18."""
 import json
 import os
@@ -43,8 +43,8 @@ def answers(m, pid, what):
 
 
 def scribble(m, pid):
-    """It is admitted to `shared`, as the others are; `quiet` has another provider and never sees it. What it scribbles makes the logger write
-    buffers that are far from full, so the file has no limit: 10,000 rounds need about 100 MB for 24 MB of events."""
+    """The hostile user is admitted to `shared`, as the others are; `quiet` has another provider and is never shown to it. Its scribbling makes the
+    logger write buffers that are far from full, so the file has no limit: 10,000 rounds need about 100 MB for 24 MB of events."""
     m.tool("start", "shared", "-o", "shared.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=512",
            "--set", "MaxFileSize=0")
     begin = time.time()
@@ -67,7 +67,7 @@ def scribble(m, pid):
 
 
 def silent(m, pid):
-    """A thousand connections of one user, held; then of a second: programs and controllers of others still get in."""
+    """A thousand connections of one user, held; then of a second user: other users' programs and controllers still get in."""
     held = [hostile(m, "silent", 1000, wait=False, user=user) for user in (BAD, SECOND)]
     for p in held:
         check(p.stdout.readline().startswith("held"), "silent")
@@ -84,7 +84,7 @@ def silent(m, pid):
 
 
 def descriptors(m, pid):
-    """The daemon is stopped until the sender is gone: then it has the last one of each, and closing it takes a minute."""
+    """The daemon is stopped until the sender has ended: it then holds the last reference to each descriptor, and closing one takes a minute."""
     nobody_reads = socket.create_server(("127.0.0.1", 0), backlog=128)
     os.kill(pid, signal.SIGSTOP)
     try:

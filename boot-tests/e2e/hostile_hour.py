@@ -1,7 +1,7 @@
-"""All attacks at once, at random, from three users, beside three honest ones with 100,000 events each and a kernel session; the daemon and what it has
-begun are killed now and then. The honest users' events are in the file to the last one, the kernel session loses none, root's commands are answered
-(it prints how fast), and afterwards the daemon has the descriptors, the providers and the memory of before. A minute of it; with full counts an hour; or
-HOSTILE_SECONDS."""
+"""All attacks at once, at random, from three users, beside three honest ones with 100,000 events each and a kernel session; the daemon and its child
+processes are killed now and then. All events of the honest users are in the file, the kernel session loses none, root's commands are answered (it
+prints how fast), and afterwards the daemon has the descriptors, the providers and the memory of before. Runs for a minute; with full counts for an
+hour; or for HOSTILE_SECONDS."""
 import collections
 import json
 import os
@@ -29,7 +29,7 @@ print("HOSTILE_SEED", SEED, flush=True)
 
 
 class Attacker(threading.Thread):
-    """One user: an attack after another, each for a few seconds, until it is to end."""
+    """One user: one attack after another, each for a few seconds, until it is told to end."""
 
     def __init__(self, m, user):
         super().__init__()
@@ -46,7 +46,7 @@ class Attacker(threading.Thread):
             self.stop.wait(0.3)
             f.go()
         self.stop.wait(self.dice.uniform(1, 6))
-        self.asked += (f.end() or {"asked": 0})["asked"]  # whose connection broke, as a daemon was killed, says nothing
+        self.asked += (f.end() or {"asked": 0})["asked"]  # a client that lost its connection to a killed daemon reports nothing
 
     def program(self, *words, seconds=6.0):
         p = subprocess.Popen(words, user=self.user, group=self.user, extra_groups=[], env=dict(self.m.env, HOME=self.home), stdin=subprocess.PIPE,
@@ -70,7 +70,7 @@ class Attacker(threading.Thread):
         words = [sys.executable, os.path.join(SOURCE, "boot-tests/e2e/fuse_client.py"), str(self.user), "flush", self.home, self.m.runtime, "20"]
         p = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.stop.wait(self.dice.uniform(1, 4))
-        p.stdin.close()  # its server ends, so that the kernel gives up what waits for it
+        p.stdin.close()  # ends its server, so that the kernel gives up the waiting requests
         try:
             p.wait(5)
         except subprocess.TimeoutExpired:
@@ -125,7 +125,7 @@ def root_works(m, number):
 
 
 def parts(m):
-    """What the daemon has begun, also what is no child of its any more: makers of files, receivers of foreign descriptors."""
+    """The processes that the daemon has started, even if no longer its children: makers of files, receivers of foreign descriptors."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as f:
@@ -139,7 +139,7 @@ def parts(m):
 
 
 def killed(m, dice):
-    """The daemon, or what it has begun."""
+    """Kills the daemon, or a process that it has started."""
     victim = m.daemon_pid()
     with open(f"/proc/{victim}/task/{victim}/children", encoding="ascii") as f:
         others = [int(x) for x in f.read().split()] + list(parts(m))

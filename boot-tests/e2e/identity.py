@@ -1,5 +1,5 @@
-"""Whose file it was: the build id of what was mapped, and names from that file, where the path now leads to another file, to none, or
-to one that only the process saw (a mount namespace); of programs that run already, that start in the session, and that are gone at once;
+"""The identity of mapped files: the build id of a mapped file, and names from it, where the path now leads to another file, to none, or to a file
+that only the process saw (a mount namespace); of programs that run already, that start in the session, and that end at once;
 position independent or not; their FileVersion events, as text, too. Proves: MRG-03, MRG-04, CTL-11, CON-21."""
 import json
 import os
@@ -50,12 +50,12 @@ with Machine() as m:
         m.processes.append(p)
         return p
 
-    # these run before the session: its rundown must tell what they have mapped, not what is at the path
+    # these run before the session: its rundown must tell the mapped files, not those at the paths
     replaced, deleted = started([put("replaced"), ALWAYS]), started([put("deleted"), ALWAYS])
     time.sleep(0.3)
     put("other", "replaced")
     os.unlink(os.path.join(m.dir, "deleted"))
-    # these start in it: one in a mount namespace, where the path is another file than here; two are gone and replaced at once
+    # these start in it: one in a mount namespace, where the path is another file than here; two end and are replaced at once
     hidden, quick = put("other", "hidden"), os.path.join(m.dir, "quick")
     script = os.path.join(m.dir, "run.sh")
     with open(script, "w") as f:
@@ -75,7 +75,7 @@ wait
 
     events = [json.loads(x) for x in tool("dump", "--json", "--provider", "Image", "--provider", "ImageID",
                                           "--provider", "Autologger-Kernel-Names", trace).stdout.splitlines()]
-    full = {}  # what an Image event carries of a build id -> all of it
+    full = {}  # the build id's part in an Image event -> the whole build id
     for e in events:
         if e["event"] == "BuildId":
             full[e["fields"]["TimeDateStamp"], e["fields"]["ImageCheckSum"]] = e["fields"]["BuildId"]
@@ -94,8 +94,8 @@ wait
     check({ids["first"], ids["second"]} <= {i for (n, _), i in seen.items() if n == "quick"}, "the quick ones:", seen, ids)
     check(ids["other"] not in seen.values(), "a file that nobody ran:", seen, ids)
 
-    # FileVersion: name, path, version and contents of each file, once; in the text of the dump, too. A file of others can be there in two sizes,
-    # whole and as a process had mapped it whose view of the file was gone with it.
+    # FileVersion: name, path, version and contents of each file, once; in the text of the dump, too. Another program's file may have two sizes:
+    # whole, and as mapped by a process whose view of the file ended with it.
     versions = [e["fields"] for e in events if e["event"] == "FileVersion"]
     by_id = {f["FileId"]: f for f in versions if f["FileId"]}
     once = {(f["FileId"], f["ImageSize"], f["TimeDateStamp"]) for f in versions}
@@ -116,7 +116,7 @@ wait
     section = [line for line in text if " ImageID/FileVersion " in line]
     check(len(section) == len(versions) and any(f"FileDescription={libc} FileVersion={libc.rpartition('.so.')[2]} " in line for line in section), section[:3])
 
-    # every image of theirs is the whole file, the libraries too, also of a process that was gone before anybody could look
+    # every image of these processes is the whole file, libraries too, also when the process ended before it was looked up
     ours, sizes = {p for _, p in seen}, {}
     for e in events:
         f = e["fields"]
@@ -126,14 +126,14 @@ wait
     check([v for k, v in sizes.items() if k[0].endswith(os.path.basename(libc))] == [{hex(whole)}], "the C library is", sizes, "not of", whole)
     check(not [k for k, v in sizes.items() if len(v) > 1], "images that are a part of their file:", sizes)
 
-    # names, from the files as they were kept
+    # names, from the saved files
     lines = tool("dump", "--symbols", "--json", "--symbol-path", kept, "--provider", "StackWalk", trace).stdout.splitlines()
     spins = {}
     for e in map(json.loads, lines[:-1]):
         if [f.get("function") for f in e["frames"][:2]] == ["chain::spin(int)", "chain::middle(void (*)(int), int)"]:
             spins[e["fields"]["StackProcess"]] = spins.get(e["fields"]["StackProcess"], 0) + 1
     pids = {replaced.pid: "replaced", deleted.pid: "deleted", **{p: n for n, p in seen if n in ("hidden", "fixed")}}
-    # the name by which a folder is searched is the mapped file's: what was at a path of its own is found by build id or name
+    # a folder is searched by the mapped file's name: a file with a path of its own is found by build id or name
     print({pids[p]: n for p, n in spins.items() if p in pids})
     for name in ("replaced", "deleted", "hidden", "fixed"):
         check(any(pids.get(p) == name for p in spins), "no named stack of the program that is", name, spins, pids)

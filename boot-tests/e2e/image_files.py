@@ -1,6 +1,6 @@
 """Files that a traced process serves itself (boot-tests/user_mount.c: an overlay over its own FUSE), mapped as code before a kernel session starts
-and while one runs: the daemon asks no such file anything, answers in time, loses no event, and ends in order; images of others keep their identity.
-Nor do 2,000 such files cost it anything that answer, but slowly. What hangs instead is a helper, and a killed daemon's successor comes all the same.
+and while one runs: the daemon sends no request to such a file, answers in time, loses no event, and ends in order; images of other programs keep
+their identity. Nor is it delayed by 2,000 such files that answer slowly. Only a helper may hang, and a killed daemon's successor starts all the same.
 Proves: KRN-24."""
 import json
 import os
@@ -12,13 +12,13 @@ import time
 from harness import BUILD, Machine, check, skip
 
 USER, FILES = 6101, 2000
-SOON = 5.0  # seconds: what takes 0.1 s on a machine at rest
+SOON = 5.0  # seconds: for work that takes 0.1 s on a machine at rest
 if os.getuid() != 0:
     skip("needs root, for kernel events and to be another user")
 
 
 class Served:
-    """A user's program that has mapped what it serves; `asked` says who has come to it for that since."""
+    """A user's program that has mapped the files it serves; `asked` names the processes that have accessed them since."""
 
     def __init__(self, m, number, how, files):
         folder = os.path.join(m.dir, f"served-{number}")
@@ -45,7 +45,7 @@ class Served:
                     self.text += got
 
     def asked(self):
-        """The processes whose requests have come by now."""
+        """The processes whose requests have arrived so far."""
         self.read(lambda text: False, 0.2)
         return {int(line.split()[2]) for line in self.text.splitlines() if line.startswith(b"asked")}
 
@@ -77,13 +77,13 @@ def stop(m, name):
 
 
 def known(images, pid):
-    """Of a process: how many of its images there are, and how many of these have their file's identity and place."""
+    """For a process: the number of its images, and how many of these have their file's identity and location."""
     mine = [f for f in images if f["ProcessId"] == pid and f["FileName"].startswith("\\")]
     return len(mine), sum(f["ImageCheckSum"] != "0x0" and int(f["ImageSize"], 16) > 4096 for f in mine)
 
 
 def work():
-    """Short programs; the last one's number, which is alive until its images were looked at."""
+    """Runs short programs; returns the process id of the last one, which lives until its images were looked at."""
     for _ in range(20):
         subprocess.run(["true"], check=True)
     p = subprocess.Popen(["sleep", "1"])
@@ -132,7 +132,7 @@ with Machine() as m:
     check(pid not in slow.asked(), "the daemon has asked the slow program")
 
     start(m, "killed")
-    os.kill(pid, signal.SIGKILL)  # with helpers that can't be killed
+    os.kill(pid, signal.SIGKILL)  # its helpers can't be killed
     m.wait_ready(10)
     successor = m.daemon_pid()
     check(successor != pid, "no successor")

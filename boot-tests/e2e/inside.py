@@ -1,5 +1,5 @@
-"""A program, stopped where it opens a certain file, and made to call the kernel there, as code that had taken it over would: by ptrace(2), of x86-64 alone.
-The caller has one thread. What the program forks is not traced."""
+"""Stops a program where it opens a certain file, and makes it call the kernel there, as code that had taken it over would: by ptrace(2), on x86-64
+only. The caller has one thread. The program's forks are not traced."""
 import ctypes
 import os
 import platform
@@ -23,7 +23,7 @@ class Registers(ctypes.Structure):
 
 
 class Inside:
-    """`with` a program that runs `command`. It has ended at the end, one way or another."""
+    """`with` a program that runs `command`. At the end the program has ended in any case."""
 
     def __init__(self, command, **how):
         self.program = subprocess.Popen(command, preexec_fn=lambda: libc.ptrace(TRACEME, 0, None, None), **how)
@@ -44,7 +44,7 @@ class Inside:
             raise OSError(ctypes.get_errno(), "ptrace")
 
     def _wait(self):
-        """The signal that stopped it; None: it has ended."""
+        """The signal that stopped the program; None: it has ended."""
         status = os.waitpid(self.pid, 0)[1]
         if os.WIFSTOPPED(status):
             return os.WSTOPSIG(status)
@@ -62,7 +62,7 @@ class Inside:
             return f.read(256).split(b"\0")[0].decode(errors="replace")
 
     def next_call(self):
-        """To where the next system call begins: its registers. None: the program has ended."""
+        """Runs to the next system call's entry; returns the registers there. None: the program has ended."""
         stopped = 0
         while True:
             self._ask(SYSCALL, stopped)
@@ -70,13 +70,13 @@ class Inside:
             if stopped is None:
                 return None
             if stopped != signal.SIGTRAP | 0x80:
-                continue  # it gets its signal
+                continue  # delivers the signal
             stopped, r = 0, self._registers()
             if ctypes.c_int64(r.rax).value == -38:
                 return r
 
     def until_open(self, path):
-        """To where it opens that file. False: it has ended without."""
+        """Runs to the opening of that file. False: the program ended without."""
         while (r := self.next_call()) is not None:
             at = r.rsi if r.orig_rax == CALLS["openat"] else r.rdi if r.orig_rax == CALLS["open"] else None
             if at and self._text(at) == path:
@@ -84,7 +84,7 @@ class Inside:
         return False
 
     def call(self, name, *arguments):
-        """In the place of the call that it is at, which it then is at again: the result, or -errno."""
+        """Replaces the current system call, then returns to its entry: the result, or -errno."""
         was = self._registers()
         r, at = Registers.from_buffer_copy(was), was.rsp - BELOW_THE_STACK
         r.orig_rax = CALLS[name]
@@ -102,13 +102,13 @@ class Inside:
             raise OSError(f"{name} ended it: {self.program.returncode}")
         result = ctypes.c_int64(self._registers().rax).value
         again = Registers.from_buffer_copy(was)
-        again.rip, again.rax = was.rip - 2, was.orig_rax  # the instruction itself, once more
+        again.rip, again.rax = was.rip - 2, was.orig_rax  # back to the system call instruction
         self._ask(SETREGS, ctypes.addressof(again))
         self.next_call()
         return result
 
     def go_on(self):
-        """To its end; what communicate() says, and its exit code."""
+        """Runs to the end; returns the exit code."""
         while self.program.returncode is None:
             self._ask(CONT, 0)
             stopped = self._wait()

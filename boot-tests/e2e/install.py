@@ -1,5 +1,5 @@
-"""cmake --install into a folder: each component has its files, the units name the prefix, a program compiles against what is
-installed and runs, manual pages are clean, and bash completes verbs, options and files.
+"""cmake --install into a folder: each component has its files, the units name the prefix, a program compiles against the installed files and runs,
+manual pages are clean, and bash completes verbs, options and files.
 Proves: TLG-15 (headers as they are installed)."""
 import os
 import pathlib
@@ -126,7 +126,7 @@ def pages(prefix):
 
 
 def complete(prefix, *words):
-    """What bash offers for the last word."""
+    """bash's completions of the last word."""
     script = """
 . "$1"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))

@@ -1,5 +1,5 @@
-"""A rehearsal that is interrupted, killed, doubled or meets files of others: it ends in order, leaves nothing running and nothing
-behind, and destroys nothing."""
+"""A rehearsal that is interrupted, killed, doubled or meets foreign files: it ends in order, leaves no process and no file behind, and destroys
+nothing."""
 import json
 import os
 import signal
@@ -37,7 +37,7 @@ def leftovers(marker):
 
 
 def note(folder):
-    """A program of a rehearsal that notes its runtime folder: others rehearse meanwhile, and have theirs."""
+    """A program of a rehearsal that notes its runtime folder: other rehearsals run at the same time, with folders of their own."""
     return "--run", f'echo "$AUTOLOGGER_RUNTIME_DIR" >> {folder}/own'
 
 
@@ -77,7 +77,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
             check(p.returncode == 1 and "interrupted" in text, number, p.returncode, text)
             check(os.path.exists(text.splitlines()[-1].removeprefix("trace: ")), text)
         else:
-            for name in ("one.etl", "two.etl"):  # complete files, only nobody was there to merge them
+            for name in ("one.etl", "two.etl"):  # complete files that only lack a merge
                 tool("summary", os.path.join(out, name))
         print(number.name, "ok")
 
@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
     check(second.returncode in (1, 111) and "another rehearsal" in second.stderr + second.stdout, second.stdout, second.stderr)
     text, _ = p.communicate(timeout=30)
     check(p.returncode == 0, "the first rehearsal was disturbed:", text)
-    # a store of somebody's own in the folder is left alone, and so is a file that is not ours
+    # a foreign store in the folder is left alone, and so is any file that is not ours
     with open(os.path.join(out, "registry.db"), "w") as f:
         f.write("precious")
     with open(os.path.join(out, "one.etl"), "w") as f:

@@ -1,5 +1,5 @@
-"""MaximumBuffers of a session of kernel events changes while nothing goes to its file: the logger's thread alone is held, as a disk would hold it.
-What the old bound loses the new one keeps; a successor of a daemon that is killed has as much; then it becomes less again, under load.
+"""MaximumBuffers of a session of kernel events changes while nothing goes to its file: only the logger's thread is held, as a disk would hold it. The
+new bound keeps what the old one loses; a killed daemon's successor has the same bound; then it becomes less again, under load.
 Attempted = written + lost over all of it. Proves: SES-08; issue 4, UPDATE of a running session."""
 import ctypes
 import json
@@ -36,20 +36,20 @@ def ptrace(request, tid):
 
 
 def hold(pid):
-    """The logger's thread, and nothing else of the daemon."""
+    """Holds only the logger's thread of the daemon."""
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/comm") as f:
             if f.read().strip() == NAME[:15]:
                 ptrace(SEIZE, int(tid))
                 ptrace(INTERRUPT, int(tid))
-                os.waitpid(int(tid), WALL)  # it stands
+                os.waitpid(int(tid), WALL)  # the thread is stopped
                 return int(tid)
     check(False, "the daemon has no logger thread")
 
 
 def load():
     subprocess.run([sys.executable, "-c", f"import os\nfor i in range({CALLS}): os.getppid()"], check=True)
-    time.sleep(0.3)  # the drainer has what was in the rings
+    time.sleep(0.3)  # the drainer empties the rings
 
 
 def maximum(m, buffers):
@@ -84,11 +84,11 @@ with Machine(DECLARED) as m:
     now = lost(m)
     print(f"full after {rounds} loads; lost with 128 buffers {before}, with 500 {now - held}")
     check(now == held, "the new bound loses too", held, now)
-    os.kill(pid, signal.SIGKILL)  # what is in memory is all that there is of it
-    os.waitpid(thread, WALL)  # who holds a thread is told of its death before anybody is told of the daemon's
+    os.kill(pid, signal.SIGKILL)  # the events in memory are in no file yet
+    os.waitpid(thread, WALL)  # a tracer learns of its thread's death before anyone learns of the daemon's
     m.wait_ready()
     check(json.loads(m.tool("query", NAME, "--json").stdout)["maximum_buffers"] == 500, "a successor has what was given")
-    m.tool("flush", NAME)  # on a busy machine what waited is nearly all that there is room for
+    m.tool("flush", NAME)  # on a busy machine the waiting events fill nearly all the room
     held = lost(m)
     load()
     check(lost(m) == held, "what goes to the file again makes room", held, lost(m))

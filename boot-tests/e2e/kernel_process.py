@@ -1,6 +1,6 @@
-"""Microsoft-Windows-Kernel-Process: processes, threads and images of a known workload, told to a session of programs without the kernel
-logger: every start and stop once, in order, with parents, codes and paths; keywords choose; the program that tells is started while a
-session wants it, again when it is killed, and ends with the last session; its records that perf loses are counted.
+"""Microsoft-Windows-Kernel-Process: processes, threads and images of a known workload, recorded by a session of programs without the kernel logger:
+every start and stop once, in order, with parents, codes and paths; keywords choose; the provider's program starts when a session wants it, restarts
+when it is killed, and ends with the last session; its records that perf loses are counted.
 Proves: LEG-11, SPC-10 (start, run programs, stop, decode)."""
 import json
 import os
@@ -49,7 +49,7 @@ print(os.getpid(), *pids, "|", *tids)
 
 
 def teller(m):
-    """The program that tells, of this daemon: its pid, or None."""
+    """The pid of this daemon's provider program, or None."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             line = open(f"/proc/{pid}/cmdline").read()
@@ -92,7 +92,7 @@ def of(told, name, pid):
 
 def judge(told, parent, pids, tids):
     shell = os.path.realpath("/bin/sh")
-    short = []  # a program that ended before its file could be asked for has its short name: some of them, on a busy machine
+    short = []  # a program that ended before its file could be looked up has its short name: some do, on a busy machine
     for i, pid in enumerate(pids):
         starts, stops = of(told, "ProcessStart", pid), of(told, "ProcessStop", pid)
         execs = 0 if i % 4 == 3 else 1
@@ -119,7 +119,7 @@ def judge(told, parent, pids, tids):
 
 
 def classes(told):
-    """Each class of ours in written.def was there, with the fields that its row has."""
+    """Each class of ours in written.def was seen, with its row's fields."""
     rows = re.findall(r'OWN\(PROCESSES, "(\w+)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/tables/written.def").read_text())
     check(len(rows) == 6, "rows of written.def:", rows)
     for name, fields in rows:
@@ -129,14 +129,14 @@ def classes(told):
 
 
 def told_of(m, session, event, pids):
-    """Is this event of one of these processes in the file of a session that runs?"""
+    """Does a running session's file have this event of one of these processes?"""
     m.tool("flush", session)
     said = m.tool("dump", "--json", "--provider", "Microsoft-Windows-Kernel-Process", os.path.join(m.logs, session + ".etl"), expect=None).stdout
     return any(e["event"] == event and e["fields"]["ProcessID"] in pids for e in map(json.loads, said.splitlines()))
 
 
 def heard(m):
-    """Waits until the provider writes what begins now: its program registers first, and takes the sessions that want it a little later."""
+    """Waits until the provider writes the start of new processes: its program registers first, and learns of its sessions a little later."""
     pids = []
 
     def begin():
@@ -154,7 +154,7 @@ with Machine(DECLARED) as m:
     heard(m)
     parent, pids, tids = work(m)
     time.sleep(0.1)
-    # a third session, by hand, while it runs: the same program serves it
+    # a third session is started by hand meanwhile: the same program serves it
     first = teller(m)
     m.tool("start", "late", "--output", "late.etl")
     m.tool("enable", "late", "Microsoft-Windows-Kernel-Process", "--wait", "10000")

@@ -1,4 +1,4 @@
-"""SIGKILL the daemon while it boots, at many moments: its successor boots all that is declared, and it is one boot: one file of
+"""SIGKILL the daemon while it boots, at many moments: its successor boots all declarations, as the same boot: one file of
 each session, one step of each FileCounter; one that always dies is given up. Proves: REG-02."""
 import os
 import signal
@@ -29,7 +29,7 @@ for trial in range(80 if FULL else 16):
 check(booting > 0, "every kill came too late to prove anything")
 print("killed", booting, "times before it had made a file")
 
-# one that dies again and again is not started for ever
+# a daemon that always dies is not restarted for ever
 with Machine(DECLARED) as m:
     m.start_keeper()
     deaths, end = 0, time.time() + 30

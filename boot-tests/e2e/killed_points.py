@@ -1,6 +1,6 @@
 """Programs that are hit at any moment. 1,000 (AL_FULL=1: 10,000) are ended by SIGKILL, at any point of their start or in the middle of writing: every
-event whose call had returned is in the file once, nothing is torn, attempted = written + lost. And one that writes without a pause is stopped by
-SIGSTOP 100 (1,000) times, each time the session is flushed: with rseq, and without (where a stop can fall between reserving and publishing), no
+event whose call had returned is in the file once, nothing is torn, attempted = written + lost. A program that writes without a pause is stopped by
+SIGSTOP 100 (1,000) times, and the session is flushed each time: with rseq, and without (where a stop can fall between reserving and publishing), no
 flush waits longer than its bound.
 Proves: COR-06, COR-07, COR-12, COR-18, COR-20."""
 import os
@@ -11,7 +11,7 @@ from harness import BUILD, FULL, Machine, check
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 KILLS = 10000 if FULL else 1000
 STOPS = 1000 if FULL else 100
-BOUND_MS = 5000  # the flush's own: it gives 1460 then
+BOUND_MS = 5000  # the flush's own bound: then it returns 1460
 BUFFERS = ("--set", "BufferSize=64KB", "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=512", "--set", "MaxFileSize=0")
 
 
@@ -29,7 +29,7 @@ def verify(m, file, board):
 
 
 def balance(got, writers):
-    # a call that was cut off before it wrote anything is neither; one that was refused but could not say so any more is lost
+    # a call that was cut off before it wrote is neither written nor lost; a refused one that could not report it is lost
     unknown = got["attempted"] - got["events"] - got["events_lost"]
     check(0 <= unknown <= writers, "attempted = written + lost, but for the call in which a program was hit:", got)
     check(got["extra"] <= writers and got["refused"] <= got["events_lost"] <= got["refused"] + writers, got)

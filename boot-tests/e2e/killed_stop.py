@@ -1,4 +1,4 @@
-"""SIGKILL the daemon while it ends: its successor brings the sessions to the end that was asked for; the files are complete and
+"""SIGKILL the daemon while it ends: its successor ends the sessions as requested; the files are complete and
 hold every event. Proves: COR-20."""
 import os
 import signal
@@ -23,7 +23,7 @@ for trial in range(40 if FULL else 8):
             os.kill(pid, signal.SIGKILL)
             killed += 1
         except ProcessLookupError:
-            pass  # it was faster
+            pass  # the stop was faster
         m.keeper.wait(60)
         check(m.keeper.returncode == 0, "the daemon ended with", m.keeper.returncode)
         for name in ("first", "second", "third"):

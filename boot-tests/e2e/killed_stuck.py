@@ -1,6 +1,6 @@
-"""A daemon that was killed and does not end: one of its threads is kept by a tracer, as the kernel keeps one that waits for a file system that does not
-answer, and the lock of its log file is held. A successor serves within 5 s, goes on with the file, and loses and doubles nothing; the dead one is
-reaped when it ends. The same when it is to leave for a new one, and at the end of all: the keeper ends with the daemon's exit code.
+"""A killed daemon that does not end: a tracer keeps one of its threads, as the kernel keeps a thread that waits for a hung file system, and the lock
+of its log file stays held. A successor serves within 5 s, goes on with the file, and loses and doubles nothing; the dead daemon is reaped when it
+ends. The same when it is to leave for a new one, and at the final stop: the keeper ends with the daemon's exit code.
 Proves: COR-20."""
 import ctypes
 import json

@@ -50,7 +50,7 @@ with Machine(DECLARED) as m:
     print(done, "updates answered;", {k: row[k] for k in ("attempted", "converted", "written", "lost")})
     check(row["status"] == 0, row)
     check(row["attempted"] == row["converted"] + row["lost"]["total"], "attempted = written + lost", row)
-    # while no daemon is there the kernel's rings alone take what comes: on a busy machine they can be full before the next one is
+    # without a daemon only the kernel's rings take events: on a busy machine they can fill up before the successor runs
     check(row["lost"]["total"] == row["lost"]["withheld"] + row["lost"]["ring"], "lost", row["lost"])
     summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, "kernel.etl")).stdout)
     check(summary["inversions"] == 0 and not summary["damage"], summary["inversions"], summary["damage"])

@@ -47,7 +47,7 @@ with Machine(DECLARED) as m:
     check(tallies[1][0] < COUNT, "the killed writer had already ended: nothing was tested")
     check(got["unproved"] <= 1, "only the killed writer's last event may be unknown")
     check(got["events_lost"] == refused or got["events_lost"] == refused + 1, "EventsLost is what the writers were told")
-    # the killed writer's last call may have been cut off before it wrote anything
+    # the killed writer's last call may have ended before it wrote
     check(0 <= attempted - got["events"] - refused <= 1, "attempted = written + lost")
     check(os.path.getsize(os.path.join(m.logs, "million.etl")) > 100 << 20, "MaxFileSize 0: more than the usual limit")
     status = m.status()

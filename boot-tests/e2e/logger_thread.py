@@ -1,5 +1,5 @@
-"""The thread that each session has: what it waits for and what it writes; a real-time session's events, which come later and in order, its backup
-file, and consumers that come and go.
+"""The thread of each session: what it waits for and what it writes; a real-time session's events, which arrive later and in order, its backup file,
+and consumers that come and go.
 Proves: LGT-01, LGT-02, LGT-03, LGT-04, LGT-06, LGT-08, LGT-09, LGT-10, LGT-11, LGT-12."""
 import json
 import os
@@ -25,7 +25,7 @@ def buffers(m, name):
 
 
 def threads(pid):
-    """Threads of the daemon by name; a name that several have fails."""
+    """Threads of the daemon by name; a duplicate name fails."""
     found = {}
     for t in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -39,7 +39,7 @@ def threads(pid):
 
 
 def one_each(m):
-    """LGT-01: each session has a thread by its name, from its start to its stop, and no other one."""
+    """LGT-01: each session has one thread with its name, from its start to its stop."""
     before = threads(m.daemon_pid())
     for count in range(1, 4):
         m.tool("start", f"each-{count}", "--output", f"each-{count}.etl", *SIZES)
@@ -68,7 +68,7 @@ def write(m, count, number=1):
 
 
 def waits(m):
-    """LGT-02, LGT-03, LGT-04: one session waits for its timer, one for what it is asked. Each wakes for its own alone."""
+    """LGT-02, LGT-03, LGT-04: one session waits for its timer, the other for requests. Each wakes only for its own."""
     m.tool("start", "timed", "--output", "timed.etl", "--set", "FlushTimer=1", *SIZES, "--provider", PROVIDER)
     m.tool("start", "asked", "--output", "asked.etl", *SIZES, "--provider", PROVIDER)
     names = threads(m.daemon_pid())
@@ -83,7 +83,7 @@ def waits(m):
     write(m, 2000)
     wait_until("full buffers are written by themselves", lambda: buffers(m, "asked") > now)
     if shutil.which("strace"):
-        m.tool("flush", "asked")  # what is left: strace wakes the thread once
+        m.tool("flush", "asked")  # writes the rest: strace itself wakes the thread once
         time.sleep(1)
         for name, quiet in (("timed", False), ("asked", True)):
             calls = system_calls(names[name], 2.5)
@@ -98,13 +98,13 @@ def waits(m):
 
 
 def numbered(m, name):
-    """How many events of the writer's the session's file has."""
+    """The number of the writer's events in the session's file."""
     lines = m.tool("dump", os.path.join(m.logs, name + ".etl"), "--json", expect=None).stdout.splitlines()
     return sum(json.loads(line)["id"] == 77 for line in lines)
 
 
 def system_calls(thread, seconds):
-    """What a thread that sleeps is woken for: its system calls, the one that it was in when we looked aside."""
+    """Why a sleeping thread wakes up: its system calls, without the one that it was in when strace attached."""
     r = subprocess.run(["timeout", "-s", "INT", str(seconds), "strace", "-qq", "-p", str(thread)], capture_output=True, text=True)
     calls = {}
     if "Operation not permitted" in r.stderr:
@@ -117,7 +117,7 @@ def system_calls(thread, seconds):
 
 
 def writes(m):
-    """LGT-09, LGT-10: a file is made when there is none and goes on when it shall; each write is a whole buffer with its header."""
+    """LGT-09, LGT-10: a file is made if there is none, and appended to if requested; each write is a whole buffer with its header."""
     path = os.path.join(m.logs, "whole.etl")
     check(not os.path.exists(path), path)
     m.tool("start", "whole", "--output", "whole.etl", *SIZES, "--provider", PROVIDER)
@@ -152,7 +152,7 @@ def writes(m):
 
 
 def whole_buffers(path):
-    """How many buffers a file has: all of one size, each with its header filled in."""
+    """The number of a file's buffers: all have one size, each has a filled-in header."""
     with open(path, "rb") as f:
         data = f.read()
     check(len(data) % 16384 == 0, len(data))
@@ -171,7 +171,7 @@ def realtime(m):
     check(r.returncode == 0, r.stdout, r.stderr)
     check(float(re.search(r"the quickest ([-0-9.]+) ms", r.stdout).group(1)) > 0, "an event comes after it was written", r.stdout)
     m.tool("enable", "live", PROVIDER)
-    write(m, 100)  # nobody listens
+    write(m, 100)  # no consumer is connected
     m.tool("flush", "live")
     backup = os.path.join(m.logs, "RtBackup", "EtwRT%s.etl" % json.loads(m.tool("query", "live", "--json").stdout)["guid"].strip("{}"))
     wait_until("the backup file", lambda: os.path.exists(backup) and os.path.getsize(backup) > 0)

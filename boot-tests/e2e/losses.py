@@ -1,5 +1,5 @@
-"""Losses have a place: the daemon is stopped (SIGSTOP) in the middle of a storm for longer than its rings hold. What is lost then is counted, by
-the kernel; the file says of all of it when, on which CPU, of which source; the time is that of the stop, and summary shows it.
+"""Losses have a place: the daemon is stopped (SIGSTOP) in the middle of a storm for longer than its rings hold. The kernel counts the losses; the
+file gives time, CPU and source of all of them; the time is that of the stop, and summary shows it.
 Proves: ANA-12, COR-20, and issue 4 "ring losses per event id ... in EventsLost, in band with time and CPU, in the summary over time"."""
 import datetime
 import json
@@ -27,7 +27,7 @@ def seconds(text):
 
 
 def run_stopped_in_the_storm():
-    """A stop in the middle of the storm, with as much waiting as the rings hold: what was recorded is in the file, on each CPU."""
+    """A stop in the middle of the storm, with as many waiting records as the rings hold: all recorded events are in the file, on each CPU."""
     with Machine(DECLARED) as m:
         m.start()
         storm = subprocess.Popen([os.path.join(BUILD, "tests", "storm"), "6", "4", "100", "200000"], stdout=subprocess.PIPE)
@@ -62,14 +62,14 @@ with Machine(DECLARED) as m:
     loss = json.loads(m.tool("summary", "--json", trace).stdout)["loss"]
     print({k: last[k] for k in last if k.startswith("lost_") or k in ("withheld", "events_lost", "attempted_kernel")}, loss)
 
-    # counted, and all of it with a place
+    # counted, and each with a place
     check(last["lost_ring"] > 1000, "too little was lost:", last)
     check(loss["counted"] == loss["placed"] == last["events_lost"], loss, last)
     parts = {"ring": last["lost_ring"], "memory": last["lost_memory"], "conversion": last["lost_conversion"], "withheld": last["withheld"]}
     for cause, number in parts.items():
         check(sum(g["count"] for g in loss["gaps"] if g["cause"] == cause) == number, cause, number, loss["gaps"])
         check(sum(s["count"] for s in loss["sources"] if s["cause"] == cause) == number, cause, number, loss["sources"])
-    # of the sources that were recorded, while the daemon stood still
+    # the losses are of recorded sources, from the time of the stop
     check({"sched:sched_switch", "sched:sched_waking"} <= {s["source"] for s in loss["sources"] if s["cause"] == "ring"}, loss["sources"])
     ring = [g for g in loss["gaps"] if g["cause"] == "ring"]
     check(len({g["cpu"] for g in ring}) >= 1 and all(g["cpu"] < os.cpu_count() for g in ring), ring)

@@ -69,7 +69,7 @@ def events(work, trace, *more, env=None):
 
 
 def compile_all(work):
-    """The program by every compiler that is here; the last one that is stays."""
+    """Compiles the program by every compiler of this machine; the last result stays."""
     made = 0
     for compiler in COMPILERS:
         if not shutil.which(compiler.split()[0]):
@@ -116,7 +116,7 @@ def check_trace(work):
     german = events(work, trace, "--manifest", "shop_program", "--culture", "de-AT")
     check(german[0]["message"] == "Bestellung 7 von Bob beginnt." and german[0]["fields"]["state"] == "offen", german[0])
     check(events(work, trace, "--manifest", MANIFEST, env={"LC_ALL": "de_DE.UTF-8"}) == german, "culture by locale")
-    for more, culture in (("de-AT", "de-DE"), ("fr", "en-US")):  # XML says whose words they are
+    for more, culture in (("de-AT", "de-DE"), ("fr", "en-US")):  # XML names the culture of its words
         xml = tool(work, "dump", "--format", "xml", trace, "--manifest", MANIFEST, "--culture", more).stdout
         told = {line.split('"')[1] for line in xml.splitlines() if "<RenderingInfo Culture=" in line}
         check(culture in told and told <= {culture, "en-US"}, "cultures in XML:", told)
@@ -135,7 +135,7 @@ def check_trace(work):
 
 
 def check_images(work):
-    """The kernel told which programs ran: the merge found the manifest in ours, and the file is read where nothing is installed."""
+    """The kernel recorded which programs ran: the merge found the manifest in ours, and the file can be read where nothing is installed."""
     if not KERNEL:
         print("no kernel events: not root")
         return
@@ -144,7 +144,7 @@ def check_images(work):
 
 
 def check_keyword(work):
-    """A session that takes the events of one keyword, by its name."""
+    """A session that enables one keyword, by its name."""
     tool(work, "manifest", "install", "--store", "store.db", MANIFEST)
     (work / "k.ini").write_text("[Autologger/shop]\n[Autologger/shop/Contoso-Shop]\nMatchAnyKeyword = Database\n", encoding="utf-8")
     tool(work, "import", "--store", "store.db", "k.ini")

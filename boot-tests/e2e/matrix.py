@@ -35,7 +35,7 @@ HIDDEN = "mount -t proc -o hidepid=2 proc /proc && "
 # Five numbers of processors, three of users, both orders; users with values of their own; each namespace; the shipped unit's rights.
 CELLS = [f"--processors {n} --users {users} --mode {mode}" for n in (1, 2, 8, 16, 64) for users in (1, 5, 50) for mode in ("sequence", "together")]
 CELLS += [f"--processors {n} --users 5 --profile {profile}" for n in (2, 16) for profile in ("boot", "service")]
-CELLS += [f"--processors {n} --users 600 --events 50 --mode sequence" for n in (2, 64)]  # more than have places at a time
+CELLS += [f"--processors {n} --users 600 --events 50 --mode sequence" for n in (2, 64)]  # more users than there are places at a time
 CELLS += [f"--users 3 --mode {mode} --namespace {namespace}" for mode in ("sequence", "together") for namespace in ("pid", "user", "mount")]
 CELLS += [f"--users 5 --mode {mode} --as-shipped" for mode in ("sequence", "together")]
 
@@ -44,7 +44,7 @@ Program = collections.namedtuple("Program", "process tally pid_file user")
 
 
 def emulate(processors):
-    """From here on this process, and what it starts, has that many processors."""
+    """From here on this process and its children have that many processors."""
     if not processors:
         return
     library = os.path.join(BUILD, "tests", "libcpu_count.so")
@@ -101,7 +101,7 @@ def wait(program):
 
 
 def run_programs(m, mode, users, events, namespace):
-    """All programs, ended; and what those said that failed."""
+    """Runs all programs to their end; returns them, and the output of those that failed."""
     programs, failed = [], []
     for number in range(users):
         programs.append(launch(m, number, events, namespace))
@@ -129,7 +129,7 @@ def events_by_process(m, path):
 
 
 def compare(m, programs, events, max_lost, live, info):
-    """The result, and what does not agree."""
+    """The result, and the differences."""
     path, wrong = os.path.join(m.logs, SESSION + ".etl"), []
 
     def same(what, got, expected):
@@ -187,7 +187,7 @@ def run(users, mode, events=0, profile=None, values=(), namespace=None, max_lost
 
 
 def able(namespace):
-    """Skips where the kernel or the container refuses what the cell needs."""
+    """Skips where the kernel or the container does not allow the cell's namespace."""
     if os.getuid() != 0:
         skip("needs root, to be other users")
     for program in ("unshare", "setpriv") if namespace else ():
@@ -202,7 +202,7 @@ def able(namespace):
 
 
 def every_cell():
-    """Each cell in a process of its own: what it emulates is in force from a program's start. How many failed."""
+    """Each cell in a process of its own: the emulation takes effect at a program's start. Returns the number of failures."""
     failed = 0
     for cell in CELLS:
         r = subprocess.run([sys.executable, __file__, *cell.split(), "--json"], capture_output=True, text=True, timeout=300, check=False)

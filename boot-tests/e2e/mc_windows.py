@@ -108,7 +108,7 @@ def tool(work, *arguments, **how):
 
 
 def check_compiler(work):
-    """Every option of Windows' build lines is taken, and what has an effect has it."""
+    """Every option of Windows' build lines is accepted, and takes effect if it has one."""
     clash = "pair.man:16: warning: the C name KW_MINE is taken by line 4 with another value, 0x2"
     done = tool(work, "mc", "-um", "-v", "-co", "-p", "Log", "-P", "One_", "-U", "-A", "-n", "-b", "-c", "-s", "base", "-h", ".", "-r", ".", "-z", "pair", "pair.man")
     check(clash in done.stderr, done.stderr)

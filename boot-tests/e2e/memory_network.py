@@ -1,4 +1,4 @@
-"""A program with connections, mappings and page faults of known numbers, and a daemon that is killed in between: from the file alone,
+"""A program with known numbers of connections, mappings and page faults, and a daemon that is killed in between: from the file alone,
 every keyword of memory and network gives exactly those numbers, by process, and its fields are decoded. Proves: issue 4, truth of
 ALL_FAULTS, VAMAP, NETWORKTRACE, MEMINFO, MEMINFO_WS, PERF_COUNTER, and that a successor knows what was open."""
 import json
@@ -103,7 +103,7 @@ with Machine(DECLARED) as m:
         by_name.setdefault(e["event"], []).append(e["fields"])
     counts = {name: len(found) for name, found in by_name.items()}
     print(counts)
-    withheld = row["lost"]["withheld"]  # some guests' kernels count events, and give them to nobody
+    withheld = row["lost"]["withheld"]  # some guests' kernels count events without delivering them
     if row["lost"]["total"] > withheld:
         skip("this machine is too busy now: events were lost, and counted")
 

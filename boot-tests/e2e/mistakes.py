@@ -1,5 +1,5 @@
-"""Twelve different mistakes in a configuration, each rehearsed for real: its own Status, its own reason, file and line, and an
-advice: what it says is done, and the next boot gives Status 0.
+"""Twelve different mistakes in a configuration, each rehearsed for real: each has its own Status, its own reason, file and line, and an advice; once
+the advice is followed, the next boot gives Status 0.
 Proves: REG-09, KRN-19, SEC-10, API-29."""
 import json
 import os
@@ -12,7 +12,7 @@ from harness import BUILD, check, each, skip, tool
 
 if os.getuid() != 0:
     skip("read-only and full file systems need root to be made")
-if os.environ.get("AL_OWN_MOUNTS") != "1":  # everything that is mounted goes with this process
+if os.environ.get("AL_OWN_MOUNTS") != "1":  # mounts end with this process
     env = dict(os.environ, AL_OWN_MOUNTS="1")
     sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, __file__], env=env).returncode)
 
@@ -71,7 +71,7 @@ TABLE = [
      "free some space", free_space),
     ("a file in the way", "ini", "[Autologger/s]\nFileName = way/s.etl\n", "s", 267, "way/s.etl", 1, {"file": True},
      "move the file that is in the way", move_the_file),
-    # each leaves a quarter to those that follow: for the last one it is not enough
+    # each leaves a quarter of the free memory to its successors: for the last one it is not enough
     ("no memory left", "ini", "".join(f"[Autologger/{n}]\nBufferSize = 16 MB\nMinimumBuffers = 900\n" for n in "abcdefghijkl"), "l", 8, "",
      35, {}, "lower BufferSize", lower_buffer_size),
     ("no rights", "ini", "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n", "NT Kernel Logger", 1314, "CAP_PERFMON", 1, {"nobody": True},
@@ -131,11 +131,11 @@ def run(name, suffix, text, session, status, reason, line, options, advice, foll
             check(row["file"] == declared and row["line"] == line, name, ": place", row["file"], row["line"])
             check(row["advice"] and advice in row["advice"], name, ": advice", row["advice"])
             print(f"{name}: {status}, line {line}: {row['reason']}. Do: {row['advice']}")
-            # what the advice says
+            # follows the advice
             declare(declared, follow(text, row["advice"], out))
             code, sessions, errors = rehearse(declared, out, folder, False)
             wrong = [(s["name"], s["status"], s["reason"]) for s in sessions if s["status"]]
-            if name == "no memory left":  # each session that does not fit has an advice of its own; this one was followed
+            if name == "no memory left":  # each session that does not fit has an advice of its own; one of them was followed
                 wrong = [x for x in wrong if x[0] == session]
             check(sessions and not wrong, name, ": after the advice", wrong, errors)
         finally:

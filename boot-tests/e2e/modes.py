@@ -1,6 +1,6 @@
-"""The modes of sessions under writers and a daemon that is killed: what is in the file, what was overwritten and what was lost add up to what the
-programs wrote. Circular keeps the newest in its size; several files have no event missing or doubled at their seams; a ring in memory survives
-the daemon, and snapshots leave it as it is; a file goes on; space set aside is given back.
+"""The modes of sessions under writers and a daemon that is killed: events in the file, overwritten and lost events add up to the programs' writes.
+Circular keeps the newest events in its size; several files have no event missing or doubled at their seams; a ring in memory survives the daemon, and
+snapshots leave it as it is; append continues a file; preallocated space is given back.
 Proves: SES-02, SES-03, SES-04, SES-05, LGT-05."""
 import glob
 import json
@@ -18,9 +18,9 @@ BUFFERS = ("--set", "BufferSize=64KB", "--set", "MinimumBuffers=64", "--set", "M
 
 
 def written(m, name, mode, *args, kill=True, count=COUNT, first=0):
-    """Starts a session, has two programs write into it at a rate, kills the daemon in the middle. The tallies."""
+    """Starts a session, has two programs write into it at a rate, kills the daemon in the middle. Returns the tallies."""
     m.tool("start", name, *(("--set", "LogFileMode=" + mode) if mode else ()), "--provider", PROVIDER, *args)
-    for i in range(2):  # tallies go on counting
+    for i in range(2):  # an existing tally would be continued
         pathlib.Path(m.dir, f"tally-{first + i}").unlink(missing_ok=True)
     writers = [m.writer(first + i, count, rate=count // 2, enabled=True) for i in range(2)]
     if kill:
@@ -42,7 +42,7 @@ def tally(path):
 
 
 def balance(m, name, tallies, stop=True):
-    """The session's own numbers against the programs'."""
+    """Compares the session's numbers with the programs'."""
     info = json.loads(m.tool("stop" if stop else "query", name, "--json").stdout)
     info = info.get("session", info)
     attempted, refused = sum(tally(t)[0] for t in tallies), sum(tally(t)[2] for t in tallies)
@@ -103,7 +103,7 @@ def in_memory(m, name="ring", mode="BUFFERING"):
 
 
 def in_memory_compressed(m):
-    """The same memory has more of the newest."""
+    """With compression the same memory holds more of the newest events."""
     r = m.tool("start", "said", "--set", "LogFileMode=BUFFERING+COMPRESSED")
     check("COMPRESSED" not in r.stdout + r.stderr, r.stdout)
     m.tool("stop", "said")
@@ -144,7 +144,7 @@ Guid = {PROVIDER}
 
 
 def overwritten_is_said(m, info, *words):
-    """Where a verb says what was lost, text and JSON."""
+    """Checks where a verb reports losses, in text and JSON."""
     answer = json.loads(m.tool(*words, "--json", expect=None).stdout)
     rows = [s for s in answer["sessions"] if s["name"] == "turn"]
     text = m.tool(*words, expect=None).stdout
@@ -156,7 +156,7 @@ def overwritten_is_said(m, info, *words):
 
 
 def ended():
-    """Of a session that has ended, status says it as well, also when the daemon has."""
+    """status reports the same for a session that has ended, also after the daemon's end."""
     with Machine(DECLARED) as m:
         m.start()
         tallies = [m.writer(i, COUNT, rate=COUNT // 2, enabled=True) for i in range(2)]

@@ -1,4 +1,4 @@
-"""D-31: programs that fork while a kernel session begins, before its walk of /proc has come to them: each start of a process and of a thread has a
+"""D-31: programs fork while a kernel session begins, before its walk of /proc reaches them: each start of a process and of a thread has a
 name, and the command line of its parent. Proves: KRN-03."""
 import json
 import os

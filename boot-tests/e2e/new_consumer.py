@@ -1,5 +1,5 @@
-"""Who begins to read a session in real time gets what was written before, at once, though the session's FlushTimer is an hour and no buffer is full; so
-does a second one, while the first reads. A buffer never says to hold more than its size.
+"""A new consumer of a real-time session gets earlier events at once, though the session's FlushTimer is an hour and no buffer is full; so does a
+second one, while the first reads. A buffer never claims to hold more than its size.
 D-11. Proves: LGT-03."""
 import os
 import subprocess
@@ -16,7 +16,7 @@ FlushTimer = 3600
 [Autologger/live/numbered]
 Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
 """
-SECONDS = 10  # what would come by itself comes after an hour
+SECONDS = 10  # without a flush the events would come after an hour
 
 
 class Consumer:
@@ -28,7 +28,7 @@ class Consumer:
 
     def numbers(self, writer):
         with open(self.path) as f:
-            rows = [line.split() for line in f.read().split("\n")[:-1]]  # the last one may not be whole yet
+            rows = [line.split() for line in f.read().split("\n")[:-1]]  # the last line may be incomplete
         check(not [r for r in rows if r[0] in ("overfull", "late", "torn", "lost", "error")], "the consumer says", rows[:5])
         return [int(r[1]) for r in rows if r[0] == str(writer)]
 
@@ -52,7 +52,7 @@ with Machine(DECLARED) as m:
     first.wait_for(0, 1000)
     write(m, 1, 10)
     second = Consumer(m, 1)
-    first.wait_for(1, 10)  # the flush is everybody's
+    first.wait_for(1, 10)  # the flush is for all consumers
     write(m, 2, 5000)      # several buffers, of several processors: a window of them
     m.tool("flush", "live")
     for consumer in (first, second):

@@ -1,5 +1,5 @@
 """Programs that fork (with exec, without, while another thread registers), close every descriptor they did not open, log from a signal handler that
-interrupts a write, and from constructors and destructors of libraries, linked and loaded: all of their events are in the file, each once.
+interrupts a write, and from constructors and destructors of libraries, linked and loaded: each of their events is in the file once.
 Proves: COR-06, API-02, API-04, API-12."""
 import os
 import struct

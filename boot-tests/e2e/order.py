@@ -1,5 +1,5 @@
-"""Order: what a thread writes, what the kernel sees of it, and its switches come out of the merge in the order that they had: 100,000 turns of
-two threads, each with an event, a system call, an event and a switch within microseconds, from three sessions of one boot.
+"""Order: a thread's events, the kernel's events of it, and its switches leave the merge in their true order: 100,000 turns of two threads, each with
+an event, a system call, an event and a switch within microseconds, from three sessions of one boot.
 Proves: CTL-10, MRG-09, and issue 4 "kernel and user event of the same thread ... ordered correctly in 100,000 of 100,000 cases"."""
 import json
 import os
@@ -40,7 +40,7 @@ if not os.path.isdir("/sys/kernel/tracing/events/syscalls/sys_enter_getpgid"):
 
 
 def recorded(m):
-    """The threads' ids, once they were recorded without a loss; None: this machine was too busy for that, and said so."""
+    """The threads' ids, once they were recorded without a loss; None: the machine was too busy for that, which the file shows."""
     m.start()
     with no_idle():
         r = subprocess.run([os.path.join(BUILD, "tests", "order_writer"), str(TURNS)], env=m.env, capture_output=True, text=True, timeout=120)

@@ -1,6 +1,7 @@
-"""merge, relog, convert and tracerpt, run by root, have given up their rights when they open the trace: by the kernel's own account of the process, and
-by calls that are made in it there, as code that had taken it over would make them: no file is written, removed or renamed, below the result's
-folder neither, nor through a link that leads out of it; no socket, no signal. What was asked for is made all the same. One that is killed leaves nothing.
+"""merge, relog, convert and tracerpt, run by root, have given up their rights when they open the trace: shown by the kernel's report of the process,
+and by system calls made in it there, as code that had taken it over would make them. They can write, remove or rename no file, neither below the
+result's folder nor through a link that leads out of it; open no socket; send no signal. The requested output is made all the same. A killed one
+leaves nothing.
 Proves: finding F12."""
 import errno
 import os
@@ -33,7 +34,7 @@ def children(pid):
 
 
 class Place:
-    """The result's folder, with what must not change: a file, one of another user's, and a link that leads out."""
+    """The result's folder, with files that must not change: one of root's, one of another user's, and a link that leads out."""
 
     def __init__(self, parent):
         self.parent = parent
@@ -50,7 +51,7 @@ class Place:
         os.chown(self.secret, NOBODY, NOBODY)
 
     def has(self):
-        """What is there besides, after all was looked at."""
+        """The other files, after the protected ones were checked."""
         for path in (self.kept, self.secret):
             with open(path, encoding="ascii") as f:
                 check(f.read() == "kept" and os.stat(path).st_mode & 0o777 == 0o600, path, "was changed")
@@ -107,7 +108,7 @@ def one(verb, words, made):
 
 
 def users_are_asked_for_before():
-    """Where names of users are replaced: they may come from a service, over a socket."""
+    """Users are looked up first where their names are replaced: the lookup may need a service, over a socket."""
     for words in (["merge", TRACE], ["relog", TRACE], ["convert", TRACE, "--to", "folded"]):
         with tempfile.TemporaryDirectory(prefix="autologger-test-") as folder:
             with Inside([os.path.join(BUILD, "autologger"), *words, "--redact=names", "-o", os.path.join(folder, "out")], stdout=subprocess.DEVNULL) as x:
@@ -117,7 +118,7 @@ def users_are_asked_for_before():
 
 
 def killed():
-    """At some moment while the result is written under its temporary name."""
+    """Killed at some moment while the result is written under its temporary name."""
     for words in (["merge", TRACE, "-o", "{out}"], ["convert", TRACE, "--to", "perfetto", "-o", "{out}"]):
         with tempfile.TemporaryDirectory(prefix="autologger-test-") as parent:
             place = Place(parent)
@@ -135,7 +136,7 @@ def killed():
 
 
 def same_as_with_rights():
-    """The results are those of a user who gives nothing up."""
+    """The results equal those of a user who has no rights to give up."""
     with tempfile.TemporaryDirectory(prefix="autologger-test-") as folder:
         os.chown(folder, NOBODY, NOBODY)
         shutil.copy(TRACE, os.path.join(folder, "in.etl"))

@@ -1,5 +1,5 @@
-"""A copy of a file system that takes every change and forgets it: for tests of what belongs into fixed places.
-Needs root. The whole test goes into mount namespaces of its own: whatever happens, nothing stays mounted."""
+"""A copy of a file system that accepts every change and discards it: for tests of files in fixed places. Needs root. The whole test enters mount
+namespaces of its own: whatever happens, nothing stays mounted."""
 import os
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ from harness import skip
 
 
 def enter():
-    """Call first: starts this test again in a mount namespace of its own, and returns there."""
+    """Call first: restarts this test in a mount namespace of its own, and returns there."""
     if os.getuid() != 0:
         skip("a file system of one's own needs root")
     if os.environ.get("AL_OWN_MOUNTS") != "1":
@@ -19,7 +19,7 @@ def enter():
 
 
 class Tree:
-    """A root folder `root` that programs can be run in."""
+    """A root folder `root` in which programs can be run."""
 
     def put(self, source, place, mode=None):
         target = self.root / place.lstrip("/")
@@ -41,7 +41,7 @@ class Tree:
                               stdin=subprocess.DEVNULL)
 
     def files(self):
-        """Every path that is no folder."""
+        """Every path that is not a folder."""
         found = set()
         for folder, folders, names in os.walk(self.root):
             if pathlib.Path(folder) == self.root:
@@ -81,7 +81,7 @@ class Overlay(Tree):
 
 
 class Image(Tree):
-    """What is in a disk image. `with` mounts it at the folder `work`."""
+    """The contents of a disk image. `with` mounts it at the folder `work`."""
 
     def __init__(self, image, work):
         self.image, self.root = image, pathlib.Path(work)

@@ -1,5 +1,5 @@
-"""The Debian packages, made of what the release build compiled: lintian finds no error, hardening-check and check_elf.py find each protection in each
-program and library, and each package has what its name says. Nothing is installed: that is packages.py, of the full tier."""
+"""The Debian packages, made from the release build's files: lintian finds no error, hardening-check and check_elf.py find each protection in each
+program and library, and each package has the contents that its name promises. Nothing is installed: that is packages.py, of the full tier."""
 import pathlib
 import re
 import subprocess

@@ -1,6 +1,6 @@
-"""The Debian packages: built, checked by lintian, installed into a fresh Debian root, used, installed again, removed, purged;
-then installed, applied, booted under QEMU, captured, purged: no file is left but the traces (D-83). The boot was asked for once: afterwards
-its parts are put back (D-82). Nothing needs libxml2 (D-89).
+"""The Debian packages: built, checked by lintian, installed into a fresh Debian root, used, installed again, removed, purged; then installed,
+applied, booted under QEMU, captured, purged: no file is left but the traces (D-83). After the boot that was asked for once, its parts are put back
+(D-82). Nothing needs libxml2 (D-89).
 Full tier only (AL_FULL=1): building takes a minute, the root some more the first time."""
 import os
 import pathlib
@@ -23,7 +23,7 @@ PACKAGES = ["libautologger0", "libautologger-trace0", "libautologger-dev", "auto
 NEEDS = ["libfwnt1", "libiniparser1", "libsqlite3-0", "libyajl2", "libelf1", "libdw1", "libprotobuf-c1"]
 LOGS = "var/log/autologger/"
 STAYS = {"removed": (STORE, LOGS), "purged": (LOGS,)}
-# of dpkg, ldconfig and update-initramfs themselves; the image is looked at by what is in it
+# files of dpkg, ldconfig and update-initramfs themselves; the image is judged by its contents
 BOOKS = ("var/lib/dpkg/", "var/log/dpkg.log", "var/log/alternatives.log", "var/log/apt/", "etc/ld.so.cache", "var/cache/ldconfig/",
          "var/lib/initramfs-tools/", "boot/initrd.img", "var/lib/systemd/deb-systemd-helper",
          "etc/group-", "etc/gshadow-", "etc/passwd-", "etc/shadow-", "etc/.pwd.lock")  # addgroup's, adduser's
@@ -71,7 +71,7 @@ def leftovers(machine, before):
 
 
 def quiet_until_asked(machine):
-    """Installed, and nothing runs at the next boot."""
+    """Once installed, nothing runs at the next boot."""
     check(not machine.enabled(), "enabled by being installed:", machine.enabled())
     check(not (machine.tree.root / SNAPSHOT).exists(), "there is a snapshot")
     check(not machine.image_has(EARLY), "the early program is in the image")

@@ -1,5 +1,5 @@
 """Tricks with paths and links: two users name, in every way that they can think of, files of root's and of each other's as log file, next file,
-snapshot, or file of a private session. Nothing of what they must not touch changes, appears, or can be read through the service, and each refusal
+snapshot, or file of a private session. No file that they must not touch changes, appears, or can be read through the service, and each refusal
 has words. What a user may do works. Proves: SEC-09."""
 import hashlib
 import json
@@ -40,7 +40,7 @@ def folder(path, owner, mode):
 
 
 def picture(top):
-    """All that is there: names, owners, rights, contents, links' targets."""
+    """All paths below: names, owners, rights, contents, links' targets."""
     seen = {}
     for at, folders, files in os.walk(top):
         for name in folders + files:
@@ -52,7 +52,7 @@ def picture(top):
 
 
 class Field:
-    """Root's folder, one of each user, and a real trace in each: what is there must stay as it is."""
+    """Root's folder, one of each user, and a real trace in each: their contents must not change."""
 
     def __init__(self, m):
         self.m = m
@@ -74,7 +74,7 @@ class Field:
         put(os.path.join(self.shared, "others.etl"), trace, 0, 0o644)
 
     def kept(self, user):
-        """What this user must not touch."""
+        """The folders that this user must not touch."""
         return [self.root, *(self.home[u] for u in USERS if u != user), self.m.logs, self.m.runtime]
 
     def before(self, user):
@@ -89,7 +89,7 @@ def links(f, user):
                "others-new": f"{f.home[other]}/new.etl", "store": f.m.store, "shadow": "/etc/shadow", "mem": "/dev/mem", "null": "/dev/null", "zero": "/dev/zero",
                "core": "/proc/sys/kernel/core_pattern", "self": "/proc/self/mem"}
     for name, target in targets.items():
-        for number in ("", "1"):  # 1: as the first file of NEWFILE is called
+        for number in ("", "1"):  # 1: the name of NEWFILE's first file
             os.symlink(target, f"{own}/link-{name}{number}.etl")
         yield f"link to {name}", f"{own}/link-{name}.etl"
     os.symlink("link-trace.etl", f"{own}/chain1.etl")
@@ -104,7 +104,7 @@ def links(f, user):
     yield "a file in a closed folder", f"{own}/shut/deep.etl"
     for name in ("trace.etl", "secret.etl"):
         for number in ("", "1"):
-            os.link(f"{f.root}/{name}", f"{own}/hard-{name[:-4]}{number}.etl")  # root makes it: the kernel may not let users do so
+            os.link(f"{f.root}/{name}", f"{own}/hard-{name[:-4]}{number}.etl")  # made by root: the kernel may not let users do so
         yield f"hard link to {name}", f"{own}/hard-{name}"
 
 
@@ -137,7 +137,7 @@ def names(f, user):
 WAYS = {"file": (), "append": ("--set", "LogFileMode=APPEND"), "ring": ("--set", "LogFileMode=CIRCULAR", "--set", "MaxFileSize=1"),
         "set aside": ("--set", "LogFileMode=PREALLOCATE", "--set", "MaxFileSize=1"), "next": ("--set", "LogFileMode=NEWFILE", "--set", "MaxFileSize=1"),
         "private": ("--set", "LogFileMode=PRIVATE_LOGGER+PRIVATE_IN_PROC")}
-if AS_SHIPPED and not FULL:  # which rights the daemon has matters to how a file is made, not to which of these it is
+if AS_SHIPPED and not FULL:  # the daemon's rights change how a file is made, not which files are refused
     WAYS = {way: WAYS[way] for way in ("file", "next")}
 SWAPS = 150 if FULL else 40
 
@@ -153,14 +153,14 @@ def same(f, user, before, what):
         for path in {*was, *after[top]}:
             if path.startswith(os.path.join(f.m.logs, "users", f"own-{user}")):
                 continue
-            own = top in (f.m.logs, f.m.runtime)  # what the daemon writes itself has other contents
+            own = top in (f.m.logs, f.m.runtime)  # files that the daemon writes itself change their contents
             a, b = ((x.get(path) or ())[:2 if own else None] for x in (was, after[top]))
             check(a == b, what, "changed", path, a, b)
 
 
 def tried(f, user):
     m, count, started = f.m, 0, 0
-    for n, (way, mode) in enumerate(WAYS.items()):  # what a user may do works
+    for n, (way, mode) in enumerate(WAYS.items()):  # what a user is allowed to do works
         r = tool(m, user, "start", f"g{user}{n}", "-o", as_named(f"{f.home[user]}/good-{n}.etl", way), "--provider", PROVIDER, "--set", "BufferSize=64KB", *mode)
         check(r.returncode == 0, way, r.stdout, r.stderr)
         tool(m, user, "stop", f"g{user}{n}")
@@ -207,7 +207,7 @@ def names_again(f, user):
 
 
 def swapped(f, user):
-    """A folder that becomes a link while it is walked."""
+    """A folder that becomes a link while its path is walked."""
     own, stop = folder(f"{f.tricks[user]}/swap", user, 0o755), threading.Event()
     folder(f"{own}/real", user, 0o755)
     os.symlink(f.root, f"{own}/evil")

@@ -1,7 +1,7 @@
 """A provider class without EventSetInformation (boot-tests/windows/payload_class.cpp): its events carry their metadata at the beginning of the
-payload, and it tests level and keywords by what its callback got. Built by g++ and clang++ as C++14, 17 and 20, each build writes all of its
-events to a session that states neither level nor keywords; a session that is disabled takes nothing from another one. Each event decodes by name
-and type in dump, in JSON and by tdh.h, to what a reader of this test finds in the bytes of the file.
+payload, and it tests level and keywords by its callback's arguments. Built by g++ and clang++ as C++14, 17 and 20, each build writes all of its
+events to a session that states neither level nor keywords; disabling one session takes nothing from another. Each event decodes by name and type in
+dump, in JSON and by tdh.h, to what this test's own reader finds in the bytes of the file.
 D-60, D-61. Proves: API-08, TLG-14."""
 import json
 import os
@@ -49,7 +49,7 @@ NUMBERS = {7: "<i", 10: "<Q", 12: "<d", 21: "<Q"}
 
 
 def decode(data, at):
-    """Provider, event and fields of a payload at `at`, which begins with the metadata of both."""
+    """Provider, event and fields of a payload at `at`, which begins with the metadata of provider and event."""
     size, = struct.unpack_from("<H", data, at)
     provider, end = text(data, at + 2, 1)
     check(end == at + size, "the provider's block", data[at:end].hex())
@@ -70,7 +70,7 @@ def decode(data, at):
 
 
 def in_the_file(path):
-    """What the bytes of the file hold, by nothing but the format's rules."""
+    """The contents of the file's bytes, by the format's rules alone."""
     with open(path, "rb") as f:
         data = f.read()
     found, at = [], data.find(b"Contoso.Payload\0")
@@ -133,7 +133,7 @@ def every_build(m):
 
 
 def two_sessions(m):
-    """What the second session is refused or ends must not reach the first one's events."""
+    """The second session's level, keywords and end must not affect the first one's events."""
     program = build(m, *BUILDS[0])
     for name in ("stays", "goes"):
         m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")

@@ -1,5 +1,5 @@
-"""The portable program: built, static, and at work in a root that holds nothing else than itself, a shell and tar.
-Full tier: on a Debian without any of it: applied, booted under QEMU, bundled, cleaned; then nothing of it is left.
+"""The portable program: built, static, and at work in a root that holds only itself, a shell and tar. Full tier: on a Debian without autologger:
+applied, booted under QEMU, bundled, cleaned; then nothing of it is left.
 Proves: CTL-15."""
 import os
 import pathlib
@@ -77,10 +77,10 @@ def alone(program):
             subprocess.run(["umount", "--lazy", str(work / "proc")])
 
 
-# ---- a Debian without any of it: applied, booted, bundled, cleaned (full tier)
+# ---- a Debian without autologger: applied, booted, bundled, cleaned (full tier)
 
 def renamed_kernel(machine):
-    """apply looks for the image of the kernel that runs: the root's kernel gets that name, too."""
+    """apply looks for the running kernel's image: the root's kernel gets that name, too."""
     boot, modules = machine.tree.root / "boot", machine.tree.root / "usr/lib/modules"
     have = machine.image.name.removeprefix("initrd.img-")
     for name in ("vmlinuz", "config", "System.map"):

@@ -1,7 +1,7 @@
-"""Sessions that are one program's own: two programs of a user without any right have one of the same name each, while others write the same
-provider; each file has its program's events alone. A program that goes without a stop takes its session with it, also while the daemon is dead.
-A private session of several processes has a file for each, of its events alone, also of one that is killed and of one that comes later; each
-file's balance holds by itself, and over a kill of the daemon.
+"""Private sessions of programs: two programs of an unprivileged user have one of the same name each, while other programs write the same provider;
+each file has only its program's events. A program that exits without a stop ends its session, also while the daemon is dead. A private session of
+several processes has a file for each, with only its events, also for a killed and for a later process; each file's balance holds by itself, and over
+a kill of the daemon.
 Proves: SPC-01, SPC-03."""
 import glob
 import json
@@ -59,7 +59,8 @@ def side_by_side(m, folder):
 
 
 def limits(m, folder):
-    """One user has four, and a provider's other places are kept for ordinary sessions; another user's are started, and get nothing of it."""
+    """A user may have four, and a provider's other places are kept for ordinary sessions; another user's sessions start, but get none of its
+    places."""
     if os.geteuid() != 0:
         return
     programs = []
@@ -98,7 +99,7 @@ def none_left(m):
 def gone(m, folder):
     for killed in (False, True):
         p = go(m, folder, f"gone-{killed}.etl", 300, "leave")
-        if killed:  # the daemon dies at about the time at which the program does
+        if killed:  # the daemon dies at about the same time as the program
             time.sleep(0.1)
             os.kill(m.daemon_pid(), signal.SIGKILL)
             p.wait(60)
@@ -157,9 +158,9 @@ def parts(m):
 
 
 def balances(m, path, tallies, number, killed=False):
-    """One file has one process' events alone, and they are all there or counted as lost."""
+    """A file has only one process' events, and all of them are there or counted as lost."""
     alone = [t if i == number else "/dev/null" for i, t in enumerate(tallies)]
-    empty = os.path.join(m.dir, "no-tally")  # of a writer that wrote nothing: what is found of it was invented
+    empty = os.path.join(m.dir, "no-tally")  # of a writer that wrote nothing: any event found of it is invented
     with open(empty, "wb") as f:
         f.truncate(4096)
     got = m.verify(path, [empty if t == "/dev/null" else t for t in alone], expect=None)
@@ -172,12 +173,12 @@ def balances(m, path, tallies, number, killed=False):
 
 def each_process(m):
     COUNT = 40000
-    for i in range(6):  # tallies go on counting
+    for i in range(6):  # an existing tally would be continued
         pathlib.Path(m.dir, f"tally-{i}").unlink(missing_ok=True)
     writers = [m.writer(i, COUNT, rate=20000, wait_ms=1500) for i in range(3)]
     time.sleep(0.3)
     c = Controller(m, "each.etl")
-    # while it stands; the first of them faster than what it writes can be taken: it loses events
+    # start while the session runs; the first one writes faster than its events can be taken, and loses some
     writers += [m.writer(3, 20 * COUNT, wait_ms=500), m.writer(4, COUNT, rate=20000, wait_ms=500)]
     wait_for(lambda: len(parts(m)) == 5, parts(m))
     m.tool("start", "everything", "-o", "beside.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}", "--set", "MaximumBuffers=256")
@@ -264,7 +265,7 @@ def by_command(m):
 
 
 def in_the_way(m):
-    """One process' file cannot be made: the session says so, and the others have theirs."""
+    """One process' file cannot be made: the session reports it, and the other processes have theirs."""
     with open(os.path.join(m.logs, "taken.etl"), "w") as f:
         f.write("not a trace\n")
     c = Controller(m, "taken.etl")
@@ -283,7 +284,7 @@ def in_the_way(m):
 
 
 def in_memory(m):
-    """A ring for each process, and snapshots of all of them."""
+    """A ring for each process, and snapshots of all rings."""
     provider = "{5ca1ab1e-7e57-0001-8000-000000000001}"
     m.tool("start", "each", "--set", "LogFileMode=PRIVATE_LOGGER+BUFFERING+COMPRESSED", "--set", "Guid=" + provider, "--provider", provider)
     r = m.tool("snapshot", "each", "-o", "rings.etl", expect=1)
@@ -306,7 +307,7 @@ def in_memory(m):
 
 
 def no_place(m):
-    """One session has 16 processes; more are told apart, counted, and written nowhere."""
+    """A session has places for 16 processes; further ones are counted, and not recorded."""
     c = Controller(m, "crowd.etl")
     writers = [m.writer(40 + i, 100, wait_ms=4000) for i in range(18)]
     wait_for(lambda: len(parts(m)) == 16, parts(m))

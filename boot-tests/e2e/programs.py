@@ -1,6 +1,6 @@
-"""Many programs (D-07): 1,100 of root, and 1,000 of 50 users, are all registered and recorded, and every command answers within a second
-meanwhile; where places are few, those that get none are counted by user and told, root's commands still get in, and whoever waits gets the
-places that become free."""
+"""Many programs (D-07): 1,100 of root, and 1,000 of 50 users, are all registered and recorded, and every command answers within a second meanwhile;
+where places are few, the programs without one are counted by user and reported, root's commands still get in, and waiting programs get the places
+that become free."""
 import json
 import os
 import re
@@ -10,8 +10,8 @@ import time
 from harness import BUILD, Machine, check, skip
 
 GUID = "{1a5ec0de-7e57-0007-8000-000000000001}"
-SOON = 1.0  # s: an answer
-BUSY = 4.0  # the same on a machine that does much else: said, and not failed
+SOON = 1.0  # s: for an answer
+BUSY = 4.0  # s: for an answer on a machine that is busy otherwise: printed, no failure
 if os.getuid() != 0:
     skip("programs of other users need root")
 
@@ -58,7 +58,7 @@ def refused(m):
 
 
 def wait_refused(m, want, seconds=30, commands=0):
-    """commands: so many of root's own may have come while a place was being given, and have tried again. Gives what there is."""
+    """commands: as many of root's own may have come while a place was being given, and have tried again. Returns the present counts."""
     end = time.time() + seconds
     fits = lambda now: now.keys() == want.keys() and all(want[u] <= n <= want[u] + (commands if u == 0 else 0) for u, n in now.items())
     while not fits(now := refused(m)) and time.time() < end:
@@ -68,7 +68,7 @@ def wait_refused(m, want, seconds=30, commands=0):
 
 
 def recorded(m, name, count):
-    """All of them have written into a session that enables their provider."""
+    """All programs have written into a session that enables their provider."""
     ask(m, "start", name, "-p", GUID, "-o", name + ".etl", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=256", "--set", "MaximumBuffers=512")
     time.sleep(1)
     ask(m, "query", name)
@@ -78,7 +78,8 @@ def recorded(m, name, count):
 
 
 def buffers_agree(sessions, said):
-    """Default buffers on 64 processors: each session has its least, all together have what sessions may have, and whoever gets less than usual is told."""
+    """Default buffers on 64 processors: each session has its least, all together stay within the sessions' limit, and a session with less than usual
+    is told."""
     processors = 64 if os.path.exists(library) else os.cpu_count()
     ceiling = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 10
     usual = 2 * processors + max(22, 8 * processors)
@@ -113,7 +114,7 @@ with Machine() as m:
 
 # ---- 64 sessions with default buffers, 1,000 programs of 50 users, 64 (emulated) processors
 with Machine() as m:
-    if os.path.exists(library):  # not beside a sanitizer
+    if os.path.exists(library):  # not built beside a sanitizer
         os.environ.update(LD_PRELOAD=library, AL_CPU_COUNT="64")
     m.start()
     for name in ("LD_PRELOAD", "AL_CPU_COUNT"):
@@ -121,7 +122,7 @@ with Machine() as m:
     users = Programs(m, 1000, 60000, 50)
     wait_registered(m, 1000)
     said = {}
-    for i in range(64):  # a provider has eight places
+    for i in range(64):  # a provider has places in eight sessions
         guid = GUID if i % 8 == 0 else GUID[:-3] + f"{i + 128:02x}}}"
         said[f"s{i}"] = ask(m, "start", f"s{i}", "-p", guid, "-o", f"s{i}.etl")
     sessions = json.loads(ask(m, "sessions", "--json"))["sessions"]
@@ -132,13 +133,13 @@ with Machine() as m:
     time.sleep(1)
     for i in range(64):
         said = json.loads(ask(m, "stop", "--json", f"s{i}"))
-        both = said["events_written"] + said["events_lost"]  # each program writes one whenever a session enables it
+        both = said["events_written"] + said["events_lost"]  # each program writes one event whenever a session enables its provider
         check(both >= 1000 if i % 8 == 0 else both == 0, "session", i, "has", said["events_written"], "written and", said["events_lost"], "lost")
     check(not refused(m), "refused:", refused(m))
     users.end()
     m.shutdown()
 
-# ---- few places: 256, of which 32 are root's controllers', and a user may have half
+# ---- few places: 256, of which 32 are for root's controllers, and a user may have half
 with Machine() as m:
     m.keeper = subprocess.Popen(["prlimit", "--nofile=768:768", os.path.join(BUILD, "autologgerd"), "--keep", "--store", m.store, "--log-dir", m.logs,
                                  "--runtime-dir", m.runtime])
@@ -155,7 +156,7 @@ with Machine() as m:
         roots_said = re.search(r"not recorded: (\d+) programs of uid 0\b", said)
         check("not recorded: 172 programs of uid 60000" in said and roots_said and 204 <= int(roots_said.group(1)) <= 224 and "LimitNOFILE" in said, *verb, "said", said)
     users.end()
-    wait_registered(m, 224)  # root's that waited
+    wait_registered(m, 224)  # root's waiting programs
     roots.end()
     wait_registered(m, 0)
     said = m.tool("stop", "listening", "--json").stdout

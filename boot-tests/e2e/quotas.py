@@ -1,7 +1,8 @@
-"""Four users without any right take all that they can get, in every way at the same time: two of them provider places, registrations, waits for
-callbacks and starts, the other two connections, hellos and answers that they do not read. Meanwhile an honest user and root register, enable, start and list, and root's commands are
-answered within 2 s. Each limit that was met is counted and names the user, also after a kill of the daemon. When the four have gone, the daemon has
-the descriptors, the providers and the registrations of before, and its memory. The service manager is not told of who comes, asks and goes."""
+"""Four unprivileged users take all that they can get, in every way at the same time: two of them provider places, registrations, waits for callbacks
+and starts, the other two connections, hellos and answers that they do not read. Meanwhile an honest user and root register, enable, start and list,
+and root's commands are answered within 2 s. Each limit that was met is counted and names the user, also after a kill of the daemon. Once the four
+have gone, the daemon has the descriptors, the providers and the registrations of before, and its memory. The service manager is not told of each
+client that comes, asks and goes."""
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from harness import BUILD, Machine, check, skip
 FILLERS, CALLERS, HONEST = (6001, 6002), (6004, 6005), 6003
 HOSTILE = FILLERS + CALLERS
 SECONDS, FILL_SECONDS = 4, 200
-# who floods, how, and the limits that are met before the next ones begin, which use up the user's requests; all go on to the end
+# who floods, how, and the limits that are met before the next floods begin and use up the user's requests; all floods go on to the end
 STEPS = (((FILLERS, ("places", "registrations"), ("provider places", "registrations")),), ((CALLERS, ("deaf",), ("bytes of unread answers",)),),
          ((CALLERS, ("connections",), ("connections",)),), ((CALLERS, ("hellos",), ("requests",)), (FILLERS, (), ("waits for answers",))))
 MET = {(user, limit) for step in STEPS for users, _, limits in step for user in users for limit in limits}
@@ -27,7 +28,7 @@ if os.getuid() != 0:
 
 
 def of_daemon(m):
-    """Descriptors and memory of its own, KB; and what it keeps of programs."""
+    """The daemon's own descriptors and memory (KB), and its counts of providers and registrations."""
     pid = m.daemon_pid()
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         status = dict(line.split(":", 1) for line in f.read().splitlines())
@@ -51,7 +52,7 @@ def ask(m, *args, user=None):
 
 
 def root_works(m, number):
-    """A new session with a new provider, a program that registers it, another provider enabled, all listed, the events in the file."""
+    """A new session with a new provider, a program that registers the provider, another provider enabled, all listed, the events in the file."""
     provider, name = f"Honest-{number}", f"root{number}"
     ask(m, "start", name, "--provider", provider, "-o", name + ".etl")
     ask(m, "enable", name, f"More-{number}")
@@ -85,7 +86,7 @@ def limits(m):
 
 
 def named(m):
-    """Who was at which limit, in each command's words and in the conditions of a session."""
+    """Each user and limit is named, in each command's output and in the conditions of a session."""
     found = limits(m)
     for user, limit in MET:
         check(found.get((user, limit), 0) > 0, "uid", user, "met no limit of", limit, found)
@@ -101,7 +102,7 @@ def named(m):
 
 
 def manager_is_told_little():
-    """The service manager keeps the connection of a program that has registered something, and no other's."""
+    """The service manager keeps the connection of a program that has registered a provider, and no other's."""
     with Machine() as m:
         os.chmod(m.dir, 0o755)
         told, path = [], os.path.join(m.dir, "notify")
@@ -140,7 +141,7 @@ def comes_and_goes(registrations=0):
 manager_is_told_little()
 with Machine() as m:
     os.chmod(m.dir, 0o755)
-    os.environ["AUTOLOGGER_RUNTIME_DIR"] = m.runtime  # of the honest program below
+    os.environ["AUTOLOGGER_RUNTIME_DIR"] = m.runtime  # for the honest program below
     mine = uuid.uuid4()
     many = "".join(f"[Autologger/taken/{{{uuid.uuid4()}}}]\nEnableLevel = Verbose\n" for _ in range(100))
     taken = floods.sealed(m, "taken", "[Autologger/taken]\nFileName = taken.etl\n" + many)
@@ -196,7 +197,7 @@ with Machine() as m:
     check(back and after["kb"] < before["kb"] + 8192, "not all is back", before, after)
     check(during["kb"] < before["kb"] + 65536, "the floods had too much of the daemon's memory", before, during)
 
-    os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor has the counts
+    os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor keeps the counts
     m.wait_ready()
     now = limits(m)
     for key, count in found.items():

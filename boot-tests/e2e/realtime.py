@@ -1,5 +1,5 @@
-"""Real-time sessions over restarts, kills and reboots: what nobody read waits, is given to the next reader once, and what was
-acknowledged is not given again; a consumer's buffer callback comes once for each buffer, with its counts.
+"""Real-time sessions over restarts, kills and reboots: unread events wait, are given to the next reader once, and acknowledged ones are not given
+again; a consumer's buffer callback comes once for each buffer, with its counts.
 Proves: CON-01, CON-03, LGT-07, SES-06, LGT-13, COR-20."""
 import json
 import os
@@ -11,7 +11,7 @@ import time
 from early_machine import EarlyMachine
 from harness import BUILD, FULL, Machine, check
 
-LIVE = "ca0ee652-7ea9-57b4-a0bd-1370c64e09a7"  # the Guid that a session of that name gets where none is declared
+LIVE = "ca0ee652-7ea9-57b4-a0bd-1370c64e09a7"  # the default Guid of a session of that name
 DECLARED = """
 [Autologger/live]
 LogFileMode = REAL_TIME
@@ -87,7 +87,7 @@ class Consumer:
         return [tuple(map(int, line.split())) for line in self.text(False) if line[0].isdigit()]
 
     def buffers(self):
-        """How many its callback was called for, once it has ended."""
+        """The number of its buffer callbacks, once it has ended."""
         return int(next(line.split()[1] for line in self.text() if line.startswith("buffers ")))
 
 
@@ -102,7 +102,7 @@ def write(m, number, count, rate=20000, wait=True):
 
 
 def written(m, p):
-    """The (writer, number) of events whose call has succeeded: what is lost for want of room is told to the writer."""
+    """The (writer, number) of events whose call has succeeded: a writer is told when its event has no room."""
     p.wait(60)
     check(p.returncode == 0, "a writer ended with", p.returncode)
     writer = int(p.args[2])
@@ -162,7 +162,7 @@ with Machine(DECLARED) as m:
     check(info["realtime_buffers_lost"] == 0, info)
     w.interrupt()
 
-    # ---- a consumer that is killed: what it did not acknowledge comes again, whole buffers of it, and nothing is missing
+    # ---- a consumer is killed: whole buffers that it did not acknowledge come again, and nothing is missing
     p = write(m, 4, 60000, wait=False)
     w = Watcher(m)
     time.sleep(1.7)
@@ -179,7 +179,7 @@ with Machine(DECLARED) as m:
     check(set(first) | set(second) == set(expected), "missing:", len(expected) - len(set(first) | set(second)))
     print("a killed reader:", len(first), "events printed,", len(set(first) & set(second)), "of them came again")
 
-    # ---- programs that use the library, one after another; each goes on where the one before ended
+    # ---- programs that use the library, one after another; each goes on where its predecessor ended
     rest.interrupt()
     p = write(m, 6, 60000, wait=False)
     time.sleep(1)
@@ -203,7 +203,7 @@ with Machine(DECLARED) as m:
     rest = Watcher(m)
     time.sleep(1)
 
-    # ---- several at once, and the end of the session: everybody gets the rest
+    # ---- several at once, and the end of the session: every reader gets the rest
     others = [Watcher(m) for _ in range(3)]
     both = Watcher(m, "both")
     time.sleep(1)
@@ -216,7 +216,7 @@ with Machine(DECLARED) as m:
     exactly([n for n in last.numbers() if n[0] == 5], expected, "at the end of the session, a program:")
     check(not backups(m), "the session was stopped, and there is still", backups(m))
 
-    # ---- one that goes to a file, too
+    # ---- a session that writes to a file, too
     both.wait_for(1)
     m.shutdown()
     check(both.p.wait(30) == 0, "watch ended with", both.p.returncode)
@@ -229,7 +229,7 @@ with Machine(DECLARED) as m:
     check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
 
 
-# ---- LGT-13: nobody reads: the backup has its limit, what has no room is lost and counted, and the session's row says so
+# ---- LGT-13: nobody reads: the backup has its limit, events without room are lost and counted, and the session's row says so
 with Machine(DECLARED + """[Autologger/small]
 LogFileMode = REAL_TIME
 BufferSize = 16 KB
@@ -254,7 +254,7 @@ Guid = {5ca1ab1e-7e57-0002-8000-000000000002}
     places = {event: place for place, event in enumerate(expected)}
     kept = [places.get(event, -1) for event in got]
     check(len(set(kept)) == len(got) == info["events_written"] and min(kept) == 0, "each once, from the first on", len(got), info)
-    # buffers of two processors do not end at one time: what had no room is all that came much later
+    # buffers of two processors do not end at one time: only much later events had no room
     check(max(kept) < len(expected) / 2, "the oldest are what was kept", max(kept), len(expected), info)
     w.interrupt()
     m.shutdown()
@@ -263,12 +263,12 @@ Guid = {5ca1ab1e-7e57-0002-8000-000000000002}
     check(len(said) == 1 and said[0]["number"] == 1502 and "EtwRT" in said[0]["reason"] and "is full" in said[0]["reason"], row)
     check(row["written"] == info["events_written"] and row["lost"]["total"] == info["events_lost"], row, info)
 
-# ---- who comes while a session stops gets all of it, or is told that there is none
+# ---- a reader that comes while a session stops gets all of it, or is told that there is none
 with Machine() as m:
     m.start()
     there = 0
     for i in range(200 if FULL else 20):
-        name = f"brief-{i}"  # what an earlier one left is for its own next session
+        name = f"brief-{i}"  # an earlier session's leftovers are for its own successor
         m.tool("start", name, "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}", "--set", "LogFileMode=REAL_TIME", "--set", "FlushTimer=1")
         write(m, 100 + i, 1000)
         w = Watcher(m, name)

@@ -1,6 +1,6 @@
-"""Twenty secrets are planted where programs leave them (command lines, variables, names of users and hosts, addresses, paths); none of them is
-in anything that leaves the machine with --redact: a merge, a relog, all forms of convert, a bundle, and dumps of these. The same secret has
-the same token everywhere in one result; everything else is as it was: as many events, the same times, the same kinds.
+"""Twenty secrets are planted where programs leave them (command lines, variables, names of users and hosts, addresses, paths); none of them is in
+anything that leaves the machine with --redact: a merge, a relog, all forms of convert, a bundle, and dumps of these. A secret has the same token
+everywhere in one result; all else is unchanged: as many events, the same times, the same kinds.
 Proves: issue 5 "relog and redact". """
 import collections
 import glob
@@ -20,7 +20,7 @@ USERS = ["mallorysmith", "gr\u00fcnbergplanted"]
 HOSTS = ["plantedhost77", "db.planted.example"]
 ADDRESSES = ["203.0.113.77", "2001:db8:77::1234", "198.51.100.9:8443", "52:54:00:aa:77:01"]
 PATHS = ["/srv/planted-project/ledger-77.db", "/home/mallorysmith/planted-notes.txt"]
-# what must not be found; a path by its parts
+# what must not be found; a path in parts
 SECRETS = ["hunter2secret", "s3cr3tArgument", "AKIA9911PLANTED", "plain.argument.planted", "tok-77aa-planted", "pass-88bb-planted", "quoted planted",
            "mallorysmith", "gr\u00fcnbergplanted", "plantedhost77", "db.planted.example", "203.0.113.77", "2001:db8:77::1234", "198.51.100.9",
            "52:54:00:aa:77:01", "planted-project", "ledger-77.db", "planted-notes.txt", "fd77:77::99", "10.77.66.55"]
@@ -110,7 +110,7 @@ with Machine() as m:
     before, events = shape(merged)
     after, redacted = shape(result("relog.etl"))
     check(before == after, "relog changed more than texts")
-    # one secret, one token: whatever stood for the same text before is the same now
+    # one secret, one token: equal texts have equal tokens
     tokens = collections.defaultdict(set)
     for a, b in zip(events, redacted):
         for name in ("UserName", "HostName", "Owner", "ImageFileName"):
@@ -122,10 +122,10 @@ with Machine() as m:
     texts = collections.defaultdict(list)
     for text, token in tokens.items():
         texts[next(iter(token))].append(text)
-    # a token is as long as its text: those of short ones are few
+    # a token is as long as its text: there are few different short tokens
     double = {k: v for k, v in texts.items() if len(k) >= 8 and len(v) > 1}
     check(not double and any(len(k) >= 8 for k in texts), "two texts have one token", double)
-    # without asking for paths they stay, but for the names of users in them
+    # paths stay unless their redaction is requested, but for the names of users in them
     tool("relog", "--redact", "-o", result("usual.etl"), merged)
     clean(open(result("usual.etl"), "rb").read(), "usual.etl", but=("planted-project", "ledger-77.db", "planted-notes.txt"))
     check("ledger-77.db" in tool("dump", result("usual.etl")).stdout, "paths were not asked for")

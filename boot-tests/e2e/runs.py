@@ -1,6 +1,6 @@
-"""trace-boot --runs 3 to its end: three boots of one machine, each applied by --continue as the unit calls it, each with the real
-daemon, its own boot-done and merge; then median and spread. And what must not go on for ever: a boot that is not traced to its end.
-The machine that is set up is a tree of its own (tools/tests/machine.sh); systemd, its unit and the boot id are of that tree.
+"""trace-boot --runs 3 to its end: three boots of one machine, each applied by --continue as the unit calls it, each with the real daemon, its own
+boot-done and merge; then median and spread. And a boot whose trace does not reach its end must not lead to endless runs. The machine that is set up
+is a tree of its own (tools/tests/machine.sh); systemd, its unit and the boot id are of that tree.
 Proves: CTL-16."""
 import json
 import os
@@ -38,7 +38,7 @@ class Runs(Boots):
             return f.read()
 
     def one_boot(self):
-        """A boot that comes to its end while the unit waits for it; what the unit said."""
+        """A boot that reaches its end while the unit waits for it; returns the unit's output."""
         check(self.boot() == {"web", "other"}, "not booted")
         self.in_tree("proc/sys/kernel/random/boot_id", f"boot-{self.number}\n")
         w, _ = self.writer(0, 100 * self.number, wait_ms=1000)
@@ -75,7 +75,7 @@ with Runs() as m:
     check(all(b["boot_done_ms"] >= b["target_ms"] + 9000 for b in found["boots"]), found)
     m.used_up(3)
 
-with Runs() as m:  # a boot that is not traced to its end: nothing is prepared, and the unit ends
+with Runs() as m:  # a boot whose trace does not reach its end: nothing is prepared, and the unit ends
     m.trace_boot(f"one.ini --runs {RUNS}")
     m.in_tree("usr/lib/systemd/system/autologger-runs.service")
     m.in_tree("proc/sys/kernel/random/boot_id", "boot-1\n")

@@ -1,7 +1,7 @@
-"""Who reads the bytes of other users has no rights: the process of the daemon that merges a boot, under the shipped unit's rights, and autologger-unwind,
-by the kernel's own account of them while they run. What is merged so, kernel events with copied stacks and names of functions, is what a merge with
-all rights makes of the same files. A merge that crashes is said in the boot's rows, its files stay, and the daemon goes on.
-dump, analyse, summary, why, report, compare, merge, relog, convert and tracerpt, run by root, give up what reading does not need.
+"""Processes that read the bytes of other users have no rights: the daemon's process that merges a boot, under the shipped unit's rights, and
+autologger-unwind, by the kernel's own report of them while they run. Its merge, of kernel events with copied stacks and names of functions, equals a
+merge of the same files with all rights. After a merge that crashes, the boot's rows say so, its files stay, and the daemon goes on.
+dump, analyse, summary, why, report, compare, merge, relog, convert and tracerpt, run by root, give up all rights that reading does not need.
 Proves: issue 15, finding F12."""
 import json
 import os
@@ -56,7 +56,7 @@ def no_rights(who, s):
 
 
 def hosts(runtime):
-    """The processes that merge for the daemon of this folder: which one that is stands in their environment."""
+    """The processes that merge for the daemon of this folder, recognised by their environment."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as f:
@@ -70,7 +70,7 @@ def hosts(runtime):
 
 
 class Guests(threading.Thread):
-    """What the kernel says of the processes below those that merge, the last of each; `signal_`: the first one that has no rights gets it."""
+    """The kernel's status of the merging processes' children, the last of each; `signal_` is sent to the first child without rights."""
 
     def __init__(self, runtime, signal_=None):
         super().__init__(daemon=True)
@@ -109,8 +109,8 @@ def unwinder():
 
 
 def events(trace, pids):
-    """Its events, but for what a merge says of itself: as lines, with names of functions. Between two merges BPF programs come and go, and so do
-    files of other programs: of stacks those of these processes count."""
+    """The trace's events as lines, with names of functions, without the merge's events about itself. Between two merges BPF programs and other
+    programs' files come and go: only the stacks of these processes count."""
     lines = (re.sub(r'{"address":"0xffffffffc[^}]*}', "", x) for x in tool("dump", "--json", "--symbols", trace).stdout.splitlines())
     kept = [x for x in lines if not any(w in x for w in ('"Autologger-Merge"', '"EventTrace"', "bpf_prog_", '"symbols":', '"Name":"bpf"'))]
     return [x for x in kept if '"name":"StackWalk"' not in x or any(f'"StackProcess":{pid},' in x for pid in pids)]
@@ -155,7 +155,8 @@ def merged():
 
 
 def reads(trace, page):
-    """The commands that read a file of somebody, run by root: they keep CAP_DAC_READ_SEARCH and CAP_SYSLOG alone. What they make is written all the same."""
+    """The commands that read another user's file, run by root: they keep only CAP_DAC_READ_SEARCH and CAP_SYSLOG. Their outputs are written all the
+    same."""
     made = [page + end for end in ("", ".etl", ".part", ".pftrace", ".csv", ".compared.html")]
     for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["summary", "--symbols", trace], ["why", trace], ["report", trace, "-o", page, "--text"],
                   ["merge", trace, "-o", made[1]], ["relog", trace, "-o", made[2]], ["convert", trace, "--to", "perfetto", "-o", made[3]],
@@ -188,7 +189,7 @@ def crashed():
         guests.end()
         check("was ended by the signal 11 (Segmentation fault)" in said, "the crash is not said:", said)
         check(sorted(m.premerge()) == ["boot_TEST_1_um_premerge.etl", "other.etl"], "files are gone, or rubbish was left:", m.premerge())
-        m.tool("start", "after", "-o", "after.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}")  # it serves
+        m.tool("start", "after", "-o", "after.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}")  # the daemon still serves
         m.tool("stop", "after")
         v = m.verify(os.path.join(m.logs, "c", "boot", "boot_TEST_1_um_premerge.etl"), [tally])
         check(v["missing"] == 0 and v["damage"] == 0 and v["events"] + v["events_lost"] == 200000, "events are missing:", v)

@@ -1,5 +1,5 @@
-"""A provider in two sessions, of which the first stops, comes again and stops: the second has each event once, from the first to the last, also while
-it is alone and its place is not the first. The other session's files hold some of them, and nothing else.
+"""A provider in two sessions, of which the first stops, starts again and stops: the second has each event once, from the first to the last, also
+while it is alone and not in the first place. The other session's files hold a part of them, and nothing else.
 Proves: API-05."""
 import json
 import os

@@ -1,5 +1,5 @@
-"""What sessions are, row by row: programs that run and sessions that change, modes as StartTrace takes them, sizes and buffers, clocks, what is
-too large, who writes to the disk and who does not, how many there may be, and the experiment of a first trace.
+"""Sessions, row by row: running programs and changing sessions, modes as StartTrace takes them, sizes and buffers, clocks, events that are too large,
+which threads write to the disk, the number of sessions, and the experiment of a first trace.
 Proves: COR-01, COR-03, COR-04, COR-05, COR-08, COR-10, COR-11, COR-13, COR-16, COR-24, REG-25, SES-07, SES-08, SES-09, SES-10, SES-11, SES-12,
 SES-13, SES-14, SES-15, SES-17, SES-22, SES-24, SPC-10, SPC-11, SEC-12; the number of sessions."""
 import datetime
@@ -41,7 +41,7 @@ def numbered(events):
 
 
 def separate_things(m):
-    """COR-01: a session without a provider and a provider without a session, each in its own list; a consumer of a session that nobody feeds."""
+    """COR-01: a session without a provider and a provider without a session, each in its own list; a consumer of a session without events."""
     m.tool("start", "bare", "--set", "LogFileMode=REAL_TIME")
     p, _ = m.writer(5, 1, provider=9, wait_ms=1500)
     guid = "{5ca1ab1e-7e57-0009-8000-000000000009}"
@@ -75,8 +75,8 @@ def written_by(m, path, number):
 
 
 def while_programs_run(m):
-    """COR-03: of three programs that write all the time, a session takes the events of two, then of one of these no more, then those of the third;
-    none is started again. COR-24: the session ends, another one has the same program, and outlives it."""
+    """COR-03: three programs write all the time; a session takes the events of two, then no more of one of these, then those of the third; none is
+    restarted. COR-24: the session ends, another one takes the same program's events, and outlives it."""
     m.tool("start", "turns", "-o", "turns.etl", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=64")
     p = {n: m.writer(60 + n, 6000, rate=1000, provider=n)[0] for n in (11, 12, 13)}
     time.sleep(0.5)
@@ -113,7 +113,7 @@ def while_programs_run(m):
 
 
 def so_many_sessions(m):
-    """COR-10: the same program, whether no session wants its events, one, or eight."""
+    """COR-10: the same program, whether no session, one or eight want its events."""
     for count in (0, 1, 8):
         names = [f"of-{count}-{i}" for i in range(count)]
         for name in names:
@@ -127,8 +127,8 @@ def so_many_sessions(m):
 
 
 def enabled_before(m):
-    """REG-25: a session enables a provider that nobody has registered yet; the first event of a program that comes later is in the file. EventRegister
-    waits 250 ms for that, which a busy machine may exceed: one program of three is quick enough."""
+    """REG-25: a session enables a provider before any program registers it; the first event of a later program is in the file. EventRegister waits
+    250 ms for that, which a busy machine may exceed: one program of three is quick enough."""
     m.tool("start", "before", "-o", "before.etl", "--provider", guid_of(15), "--set", "BufferSize=64KB", "--set", "MinimumBuffers=16")
     time.sleep(1)
     for n in range(3):
@@ -140,7 +140,7 @@ def enabled_before(m):
 
 
 def pinned(m):
-    """COR-04: programs that write at the same time, each on one processor: a buffer says of which it is, and has the events of that one alone."""
+    """COR-04: programs that write at the same time, each on one processor: each buffer names its processor, and has only its events."""
     cpus = sorted(os.sched_getaffinity(0))[:4]
     m.tool("start", "pinned", "-o", "pinned.etl", "--provider", guid_of(16), "--set", "BufferSize=16KB", "--set", "MinimumBuffers=128")
     programs = [m.writer(100 + i, 3000, rate=20000, provider=16, wait_ms=800)[0] for i in range(len(cpus))]
@@ -169,15 +169,15 @@ def pinned(m):
 
 
 def by_programs(m):
-    """COR-08, COR-11: provider, controller and consumer in one process; the table of modes; all places taken at once. SES-11, SES-12: larger than the
-    buffer is 234 and counted, 64 KB and more is 534."""
+    """COR-08, COR-11: provider, controller and consumer in one process; the table of modes; all places taken at once. SES-11, SES-12: an event larger
+    than the buffer fails with ERROR_MORE_DATA and is counted, from 64 KB on with ERROR_ARITHMETIC_OVERFLOW."""
     r = subprocess.run([os.path.join(BUILD, "tests", "trace_modes")], env=m.env, capture_output=True, text=True, timeout=120)
     print(r.stdout.strip(), r.stderr.strip())
     check(r.returncode == 0, "trace_modes")
 
 
 def who_has_the_places():
-    """EtwMaxLoggers, also over the daemon's death; the error names the sessions."""
+    """EtwMaxLoggers, also over the daemon's death; the error names the sessions that have the places."""
     with Machine("[HKLM/SYSTEM/CurrentControlSet/Control/WMI]\nEtwMaxLoggers = 32\n") as m:
         m.start()
         for i in range(32):
@@ -193,7 +193,7 @@ def who_has_the_places():
 
 
 def buffers(m):
-    """SES-08: asked and given; SES-09: a burst is lost where there are few buffers, and kept where there are enough."""
+    """SES-08: requested and given buffers; SES-09: too few buffers lose events of a burst, enough buffers lose none."""
     cpus = os.sysconf("SC_NPROCESSORS_CONF")
     m.tool("start", "small", "-o", "small.etl", "--provider", PROVIDER, "--set", "BufferSize=4KB", "--set", "MinimumBuffers=64", "--set",
            "MaximumBuffers=2")
@@ -208,8 +208,8 @@ def buffers(m):
         begin = time.time()
         p, t = m.writer(0 if name == "few" else 1, 20000, wait_ms=500)
         pid = m.daemon_pid()
-        time.sleep(0.3)  # it has registered
-        os.kill(pid, signal.SIGSTOP)  # nobody writes out: what is there must be enough
+        time.sleep(0.3)  # until it has registered
+        os.kill(pid, signal.SIGSTOP)  # no thread writes to the file: the present buffers must suffice
         time.sleep(0.7)
         os.kill(pid, signal.SIGCONT)
         check(p.wait(60) == 0, "writer")
@@ -222,13 +222,13 @@ def buffers(m):
 
 
 def never_blocks(m):
-    """COR-05: the thread that writes is stopped, and with it all of the daemon: who logs goes on, at once, with a loss or without. No call of
-    200,000 gives its processor away."""
+    """COR-05: the writing thread is stopped, and with it all of the daemon: programs go on logging at once, with a loss or without. None of 200,000
+    calls blocks."""
     m.tool("start", "slow", "-o", "slow.etl", "--provider", PROVIDER, "--set", "BufferSize=16KB", "--set", "MaximumBuffers=16", "--set", "MinimumBuffers=8")
     m.env["EVENT_WRITER_WATCH"] = "1"
     p, t = m.writer(2, 200000, wait_ms=700)
     del m.env["EVENT_WRITER_WATCH"]
-    time.sleep(0.5)  # it has registered
+    time.sleep(0.5)  # until it has registered
     pid = m.daemon_pid()
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -244,18 +244,18 @@ def never_blocks(m):
 
 
 def file_of_buffers(m):
-    """SES-10: BufferSize as given, buffers numbered as they were filled, one after the other. COR-13: there are as many as the events' bytes fill, but
-    for the last of each processor at each flush, which may be partly filled."""
+    """SES-10: BufferSize as given, buffers numbered in the order in which they were filled. COR-13: their number fits the events' bytes, but for the
+    last one of each processor at each flush, which may be partly filled."""
     m.tool("start", "order", "-o", "order.etl", "--provider", PROVIDER, "--set", "BufferSize=0x40", "--set", "MaximumBuffers=256")
     p, t = m.writer(3, 30000, rate=60000, enabled=True)
     p.wait(60)
-    attempted, _, refused = tally(t)  # a busy machine's thread may come after the first buffers are full, before there are more
+    attempted, _, refused = tally(t)  # on a busy machine the logger thread may be late when the first buffers are full, before more are allocated
     check(attempted == 30000 and refused < 15000, "most has room", attempted, refused)
-    end, flushes = time.time() + 20, 1  # the stop is one
+    end, flushes = time.time() + 20, 1  # the stop is a flush, too
     while True:
         m.tool("flush", "order")
         flushes += 1
-        q = query(m, "order")  # what is free is counted at each look of the thread
+        q = query(m, "order")  # free buffers are counted at each look of the thread
         if q["events_written"] + refused == 30000 and q["number_of_buffers"] - q["free_buffers"] <= 1:
             break
         check(time.time() < end, "dirty buffers are written, then free", q)
@@ -265,7 +265,7 @@ def file_of_buffers(m):
     size = os.path.getsize(path)
     check(info["buffer_kb"] == 64, info)
     check(size % BUFFER == 0 and size // BUFFER == info["buffers_written"], "a file is its buffers:", size, info["buffers_written"])
-    largest, events = 8 + EVENT_HEADER + 24 + 180, 0  # of a writer's events, in units of 8 bytes
+    largest, events = 8 + EVENT_HEADER + 24 + 180, 0  # a writer's largest event, in units of 8 bytes; bytes of all events
     with open(path, "rb") as f:
         numbers, partly = [], 0
         for i in range(size // BUFFER):
@@ -285,7 +285,8 @@ def file_of_buffers(m):
 
 
 def no_file_no_writes(m):
-    """COR-16: a ring keeps the newest, what it overwrites is not lost, and nobody writes to the disk. It has a thread (docs/DIFFERENCES.md)."""
+    """COR-16: a ring keeps the newest events, overwritten ones are not lost, and the disk is not written to. It has a thread
+    (docs/DIFFERENCES.md)."""
     m.tool("start", "ring", "--provider", PROVIDER, "--set", "LogFileMode=BUFFERING", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=16")
     p, t = m.writer(4, 60000, rate=60000, enabled=True)
     p.wait(60)
@@ -298,14 +299,14 @@ def no_file_no_writes(m):
 
 
 CLOCKS = (("c0", (), 1), ("c1", ("--set", "ClockType=QPC"), 1), ("c2", ("--set", "ClockType=SystemTime"), 2), ("c3", ("--set", "ClockType=CPUCycle"), 3))
-BETWEEN = 1.0  # s, of two events of each clock
+BETWEEN = 1.0  # s, between two events of each clock
 with open("/sys/devices/system/clocksource/clocksource0/current_clocksource", encoding="ascii") as f:
-    CYCLES = f.read().strip() == "tsc"  # else the performance counter stands in for them
+    CYCLES = f.read().strip() == "tsc"  # else the performance counter takes its place
 
 
 def clocks(m):
-    """SES-13, SES-14, SES-15, SES-17: the file's header says which clock it is, no ClockType is the performance counter, and the time stamps are
-    that clock's: FILETIME, or counts that rise by its frequency."""
+    """SES-13, SES-14, SES-15, SES-17: the file's header names the clock, no ClockType means the performance counter, and the time stamps are that
+    clock's: FILETIME, or counts that rise by its frequency."""
     began = {}
     for name, args, _ in CLOCKS:
         m.tool("start", name, "-o", f"{name}.etl", "--provider", PROVIDER, *args)
@@ -341,7 +342,7 @@ def clocks(m):
 
 
 def two_ways(m):
-    """SES-07: a session's file and its consumer get the same events. SES-22: who its thread is. SES-24: names with blanks, signs and letters."""
+    """SES-07: a session's file and its consumer get the same events. SES-22: the id of its thread. SES-24: names with blanks, signs and letters."""
     name, file = "Web + Co. Zürich", "a + b, Zürich.etl"
     m.tool("start", name, "-o", file, "--provider", PROVIDER, "--set", "LogFileMode=REAL_TIME", "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=256")
     q = query(m, name)

@@ -63,7 +63,7 @@ with Machine(DECLARED) as m:
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
     work("second")
-    m.tool("update", "few-0", "--flags", "PROC_THREAD+SYSCALL")  # the neighbours notice nothing
+    m.tool("update", "few-0", "--flags", "PROC_THREAD+SYSCALL")  # the other sessions are not affected
     work("third")
     m.shutdown()
     rows = {r["name"]: r for r in m.status()["sessions"]}
@@ -76,7 +76,7 @@ with Machine(DECLARED) as m:
     for name in ["k.etl", "calls.etl", "few-0.etl", "few-4.etl"]:
         own = [e["fields"] for e in lines(m, name, "--provider", "Process") if event(e, "Process", "Start") and e["fields"]["ParentId"] == os.getpid()]
         starts = [f for f in own if f["ImageFileName"] == "true"]
-        # every call of the whole machine is recorded: on a busy one that is more than there is room for, and what is missing is counted
+        # every call of the whole machine is recorded: a busy one makes more than there is room for, and the loss is counted
         lost = next(r["lost"]["total"] for r in rows.values() if r["log_path"].endswith("/" + name))
         check(len(starts) == 3 * CHILDREN or (lost and len(starts) < 3 * CHILDREN), name, len(starts), "programs of", 3 * CHILDREN, "lost", lost)
         named = {mark: sum(f["CommandLine"] == f"/bin/true {mark}" for f in starts) for mark in ["first", "second", "third"]}

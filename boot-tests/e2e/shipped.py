@@ -1,8 +1,8 @@
-"""The daemon as the shipped unit starts it: config/systemd/autologgerd.service is read, and a process gets the capabilities, the umask, the limits
-and NoNewPrivileges that stand there; --confine, if its ExecStart has it, makes the filter of system calls. Nothing is written down twice: what the
-unit says is what tests run with. AL_AS_SHIPPED=1 in the environment lets every Machine of harness.py start its daemon so.
+"""The daemon as the shipped unit starts it. config/systemd/autologgerd.service is read, and a process gets its capabilities, umask, limits and
+NoNewPrivileges; --confine, if ExecStart has it, makes the filter of system calls. Nothing is written twice: tests run with the rights that the unit
+states. With AL_AS_SHIPPED=1 in the environment every Machine of harness.py starts its daemon so.
 
-A line of the unit that this file does not know, and that would change what the daemon may do, is an error: it has to be learned here.
+A line of the unit that this file does not know, and that would change the daemon's rights, is an error: it must be added here.
 """
 import ctypes
 import os
@@ -17,7 +17,7 @@ NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE 
 SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF
 CHECKPOINT_RESTORE""".split()
 LIMITS = {"LimitNOFILE": resource.RLIMIT_NOFILE, "LimitMEMLOCK": resource.RLIMIT_MEMLOCK, "LimitRTPRIO": 14}  # RLIMIT_RTPRIO
-# of [Service]: when and how it is started and ended, which is the harness' own
+# of [Service]: when and how it is started and ended, which the harness does by itself
 OTHER = {"Type", "NotifyAccess", "ExecStart", "ExecReload", "FileDescriptorStoreMax", "Restart", "RestartSec", "RestartPreventExitStatus", "KillMode",
          "TimeoutStartSec", "TimeoutStopSec"}
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,7 +38,7 @@ def service(path=UNIT):
 
 
 def capabilities(values):
-    """Numbers of a CapabilityBoundingSet of several lines. An empty one takes back those before it."""
+    """Numbers of a CapabilityBoundingSet of several lines. An empty line discards those before it."""
     kept = set()
     for value in values:
         if value.startswith("~"):
@@ -48,13 +48,13 @@ def capabilities(values):
 
 
 def server_kept():
-    """Numbers of the capabilities that the process with sockets, parsers and sessions keeps, of those that the unit has."""
+    """Numbers of the unit's capabilities that the process with sockets, parsers and sessions keeps."""
     with open(os.path.join(os.environ["AL_SOURCE_DIR"], "autologger", "daemon", "parts", "server_rights.def"), encoding="utf-8") as f:
         return {CAPABILITIES.index(name) for name in re.findall(r"^KEPT\(CAP_(\w+)\)", f.read(), re.M)}
 
 
 class Rules:
-    """What a unit's [Service] lets its process do."""
+    """The rights that a unit's [Service] gives its process."""
 
     def __init__(self, path=UNIT):
         found = service(path)
@@ -68,12 +68,12 @@ class Rules:
         self.words = [w for w in found["ExecStart"][-1].split() if w == "--confine"]
 
     def enter(self):
-        """In a child, before it executes the daemon. An exec as root gives all capabilities that are in the bounding set."""
+        """Called in a child before it executes the daemon. An exec as root gives all capabilities of the bounding set."""
         for limit, value in self.limits.items():
             most = resource.RLIM_INFINITY if value == "infinity" else int(value)
             try:
                 resource.setrlimit(limit, (most, most))
-            except ValueError:  # a machine without CAP_SYS_RESOURCE allows less than the unit asks for
+            except ValueError:  # without CAP_SYS_RESOURCE a machine allows less than the unit requests
                 pass
         os.umask(self.umask)
         number = 0
@@ -87,7 +87,7 @@ class Rules:
 
 
 def state(pid):
-    """What the kernel says of a process: (bounding set, effective, NoNewPrivs, Seccomp, Umask)."""
+    """The kernel's report of a process: (bounding set, effective, NoNewPrivs, Seccomp, Umask)."""
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
         lines = dict(line.split(":", 1) for line in f.read().splitlines() if ":" in line)
     return (int(lines["CapBnd"], 16), int(lines["CapEff"], 16), int(lines["NoNewPrivs"]), int(lines["Seccomp"]), int(lines["Umask"], 8))

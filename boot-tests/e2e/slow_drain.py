@@ -1,6 +1,6 @@
-"""A read of /proc that takes 1.5 s in the thread that takes the kernel's records: the journal has a line, the session a condition with what to do, and no
-loss that is not counted. A quick one says nothing. One that takes 4 s holds up the stop of that session, and an update of its memory; all others are
-served meanwhile. F6."""
+"""A read of /proc that takes 1.5 s in the thread that takes the kernel's records: the journal has a line, the session a condition with an advice, and
+every loss is counted. A quick read causes no message. One that takes 4 s delays the stop of that session, and an update of its memory; all other
+requests are served meanwhile. F6."""
 import json
 import os
 import subprocess
@@ -55,7 +55,7 @@ def ends(p):
 
 
 def hang(slow, ms):
-    """From now on a pass takes so long."""
+    """Makes the drain thread's next pass take that long."""
     with open(slow + ".new", "w", encoding="ascii") as f:
         f.write(f"{ms}\n")
     os.rename(slow + ".new", slow)

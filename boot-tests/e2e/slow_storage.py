@@ -1,6 +1,7 @@
-"""A user's session on storage that stops to answer: an ext4 of its own, frozen. Start, flush, snapshot, next file, update and stop of that session wait, each as
-long as it says; all others are served meanwhile: root's commands, programs that come, sessions that begin and end. When the storage answers again each is done,
-and each file is whole: decoded and compared with the writers. Also with a daemon that is killed meanwhile, and one that is ended. F6.
+"""A user's session on storage that stops answering: an ext4 of its own, frozen. Start, flush, snapshot, next file, update and stop of that session
+wait, each up to its stated limit; all other requests are served meanwhile: root's commands, new programs, sessions that begin and end. Once the
+storage answers again each is done, and each file is whole: decoded and compared with the writers. Also with a daemon that is killed meanwhile, and
+one that is ended. F6.
 Proves: CLI-10."""
 import ctypes
 import fcntl
@@ -25,7 +26,7 @@ if os.getuid() != 0:
 
 
 class Disk:
-    """A file system in a file. Frozen, whatever is written to it waits in the kernel. A process of its own thaws it when the test is killed."""
+    """A file system in a file. While it is frozen, writes to it wait in the kernel. A process of its own thaws it when the test is killed."""
 
     def __init__(self, m):
         self.image, self.folder, self.frozen = os.path.join(m.dir, "disk.img"), os.path.join(m.dir, "disk"), False
@@ -115,7 +116,7 @@ def soon(m, what, function, *args, **kw):
 
 
 def others_are_served(m, number):
-    """What root and other programs do meanwhile."""
+    """Requests of root and other programs meanwhile."""
     soon(m, "sessions", m.tool, "sessions")
     soon(m, "query", m.tool, "query", "honest", "--json")
     soon(m, "flush", m.tool, "flush", "honest")
@@ -170,14 +171,14 @@ def stop_waits(m, disk):
 
 
 def start_waits(m, disk):
-    """What comes before its file is made waits in memory."""
+    """Events that come before the file is made wait in memory."""
     disk.freeze()
     start = tool_as_user(m, "start", "late", "-o", disk.path("late.etl"), "--provider", PROVIDER, "--set", "BufferSize=64KB")
     gone = tool_as_user(m, "start", "gone", "-o", disk.path("gone.etl"), "--provider", PROVIDER, "--set", "BufferSize=64KB")
     time.sleep(0.3)
     others_are_served(m, 5)
     still_waits(start, gone)
-    gone.kill()  # who asked is not there any more: the session is all the same
+    gone.kill()  # its caller has gone: the session starts all the same
     text = ends(start, 0, 10)
     check("not made yet" in text, text)
     tallies = [write(m, 0)]
@@ -196,7 +197,7 @@ def files_wait(m, disk):
     tallies = [write(m, 0)]
     now(m, "flush", "filed")
     disk.freeze()
-    tallies.append(write(m, 1))  # for which the snapshots wait: they have all that was written
+    tallies.append(write(m, 1))  # the snapshots wait for these events: they have all that was written
     snapshots = [tool_as_user(m, "snapshot", "filed", "-o", f"users/copy{i}.etl") for i in range(2)]
     time.sleep(0.2)
     more = tool_as_user(m, "flush", "filed", "--next-file")
@@ -216,7 +217,8 @@ def query(m, name):
 
 
 def updates_wait(m, disk):
-    """Less memory and another file, of a user's session and of root's. The first waits 2 s, the second for the storage; a second update has its turn then."""
+    """Less memory and another file, of a user's session and of root's. The first update waits 2 s, the second until the storage answers; then a
+    further update has its turn."""
     ours = os.path.join(disk.folder, "ours.etl")
     more = ("--set", "MinimumBuffers=8", "--set", "MaximumBuffers=64")
     begin(m, disk, "less", *more)
@@ -250,7 +252,7 @@ def updates_wait(m, disk):
 
 
 def updates_end(m, disk):
-    """Its controller goes, its session is stopped, its daemon is killed."""
+    """The update's controller ends, its session is stopped, its daemon is killed."""
     files = {name: os.path.join(disk.folder, f"{name}.etl") for name in ("left", "stopped", "dead")}
     files["next"] = os.path.join(m.logs, "next.etl")
     for name in ("left", "stopped", "dead"):
@@ -308,7 +310,7 @@ def killed(m, disk):
 
 
 def ended(m, disk):
-    """The daemon says for what it waits, and each other file is complete already."""
+    """The daemon names what it waits for, and each other file is complete already."""
     begin(m, disk, "last")
     tallies = [write(m, 0)]
     disk.freeze()
@@ -330,7 +332,7 @@ with Machine() as m:
     os.chown(os.path.join(m.logs, "users"), USER, USER)
     m.said, m.nobody = os.path.join(m.dir, "said"), os.path.join(m.dir, "nobody")
     with open(m.nobody, "wb") as f:
-        f.write(bytes(4096))  # the tally of a writer that there is not
+        f.write(bytes(4096))  # an empty tally, for a writer that does not exist
     disk = Disk(m)
     try:
         standard_error, said = os.dup(2), os.open(m.said, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -1,4 +1,4 @@
-"""What a boot says of a snapshot that is stale, damaged, tampered with or half written: its advice, carried out as it stands, and then
+"""A boot's report of a snapshot that is stale, damaged, tampered with or half written: its advice is followed literally, and then
 the next boot has nothing but Status 0. The machine that is set up is a tree of its own (tools/tests/machine.sh); the early program and
 the daemon are the real ones, on this machine, with the snapshot of that tree's image. Proves: REG-19, REG-21."""
 import os
@@ -21,7 +21,7 @@ Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
 
 
 class Applied(EarlyMachine):
-    """A machine to which a configuration was applied; the early program has what its image holds."""
+    """A machine with an applied configuration; the early program gets the files of its image."""
 
     def __enter__(self):
         self.snapshot = os.path.join(self.dir, "m", "image")
@@ -33,7 +33,7 @@ class Applied(EarlyMachine):
         return self
 
     def autologger(self, words):
-        """A command line as an administrator types it, about this machine."""
+        """Runs a command line as an administrator types it, on this machine."""
         command = [os.path.join(BUILD, "autologger"), *words.split(), "--root", "m", "--store", self.store, "--log-dir", self.logs]
         r = subprocess.run(["sh", os.path.join(SOURCE, "tools/tests/machine.sh"), self.tree, *command], cwd=self.dir, capture_output=True, text=True)
         check(r.returncode == 0, words, "-> exit", r.returncode, r.stdout, r.stderr)
@@ -41,7 +41,7 @@ class Applied(EarlyMachine):
         return r.stdout
 
     def boot(self, early):
-        """One boot; its rows."""
+        """One boot; returns its rows."""
         self.number += 1
         self.early()
         if early:
@@ -95,7 +95,7 @@ def bytes_changed(m, at, text):
 
 
 def name_changed(m):
-    """By somebody who knows what to change, and not how it is sealed."""
+    """A change by an attacker who knows what to change, but cannot seal it."""
     with open(m.snapshot, "rb") as f:
         data = f.read()
     old, new = ("kernel.etl".encode("utf-16-le"), "passwd.etl".encode("utf-16-le"))

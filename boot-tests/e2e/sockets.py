@@ -1,6 +1,7 @@
-"""The daemon's three sockets: who may connect to which, what each takes, and that a queue full of others is not root's. A daemon that is stopped in
-the middle (SIGSTOP) accepts nobody: its queues fill. Programs and commands find a daemon of before, which has one socket, also beside files that a newer
-one has left. With --control-group, users outside of it control nothing, and their programs write. A successor has all three.
+"""The daemon's three sockets: who may connect to which, which requests each takes, and that a queue full of users' connections does not affect
+root's. A stopped daemon (SIGSTOP) accepts no connection: its queues fill. Programs and commands find an older daemon, which has one socket, also
+beside a newer one's leftover files. With --control-group, users outside the group control nothing, but their programs write. A successor has all
+three sockets.
 Proves: issue 15, finding F13."""
 import os
 import signal
@@ -54,13 +55,13 @@ def asks(path, kind, body=b""):
 
 
 def as_user(user, work, *args):
-    """What work(*args) returns, of a process of that user: a small number."""
+    """The result of work(*args), run in a process of that user: a small number."""
     child = floods.as_user(user, work, *args)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def fills(path):
-    """Connects until the queue is full, and holds that until it is killed."""
+    """Connects until the queue is full, and holds the connections until it is killed."""
     held = []
     while True:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -74,7 +75,7 @@ def fills(path):
 
 
 def writes(m, number, user):
-    """A program of the user writes 100 events, when a session wants them. Its tally."""
+    """A program of the user writes 100 events once a session wants them. Returns its tally."""
     w, tally = m.writer(number, 100, user=user, enabled=True)
     check(w.wait(30) == 0, "the program of", user)
     return tally
@@ -93,7 +94,7 @@ with Machine() as m:
     check(asks(at(m, "root"), QUERY, name) == asks(at(m, "control"), QUERY, name) == 0, "a query")
     check(as_user(USER, lambda: asks(at(m, "control"), STOP, name)) == DENIED, "a user stopped root's session")
 
-    # where only programs are let in, a container for instance, that one socket is enough
+    # where only programs need access, for example a container, that one socket is enough
     inner = os.path.join(m.dir, "inner")
     os.mkdir(inner)
     os.symlink(at(m, "provider"), os.path.join(inner, "provider"))
@@ -104,7 +105,7 @@ with Machine() as m:
     check(r.returncode != 0 and "no daemon listens" in r.stderr, "a command without a socket for it", r)
     m.env["AUTOLOGGER_RUNTIME_DIR"] = outer
 
-    # nobody is accepted: the queues of everybody are filled by a user, root's is not
+    # no connection is accepted: a user fills the queues of users, root's stays free
     os.kill(m.daemon_pid(), signal.SIGSTOP)
     fillers = [floods.as_user(USER, fills, at(m, which)) for which in ("provider", "control")]
     end = time.time() + 20
@@ -122,14 +123,14 @@ with Machine() as m:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
-    # a successor has them, and knows who came where
+    # a successor has the sockets, and knows which socket each connection came by
     provider = floods.Connection.__new__(floods.Connection)
     provider.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     provider.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
-    provider.socket.connect(at(m, "provider"))  # waits: what the fillers have left is still in the queue
+    provider.socket.connect(at(m, "provider"))  # waits: the fillers' connections are still in the queue
     provider.socket.settimeout(20)
     check(provider.hello() == 0 and provider.register(uuid.uuid4(), 0) == 0, "a provider's messages at its socket")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as old:  # a program with the library of before an update
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as old:  # a program with the library from before an update
         old.connect(at(m, "provider"))
         old.settimeout(20)
         old.send(floods.message(floods.HELLO, struct.pack("<HHIQ", floods.VERSION, floods.SHM_MAJOR - 1, 0, 0)))
@@ -140,7 +141,7 @@ with Machine() as m:
     provider.socket.close()
     check(modes(m)["root"] == "0o600" and all(connects(at(m, which)) == 0 for which in modes(m)), "the successor's sockets", modes(m))
 
-    # a daemon of before has "control" alone; files that a newer one has left are refused
+    # an older daemon has only "control"; a newer one's leftover files are refused
     for left in (False, True):
         for which in ("provider", "root"):
             os.unlink(at(m, which))

@@ -1,8 +1,8 @@
-"""What events cost a program that has other work: it sorts arrays and writes 10,000 events a second of its processor time, 40 runs of each form,
-more where the times of the machine scatter.
-A session that takes all events costs it at most 3 % of its time; events that no session wants cost nothing that the runs show: the difference to
-the code without them is not above that of the code without them to itself. The session's file has every event. What was measured becomes the chart
-of 40 runs, a mark a run.
+"""The cost of events for a program that has other work: it sorts arrays and writes 10,000 events a second of its processor time, 40 runs of each
+form, more where the machine's times scatter.
+A session that takes all events costs it at most 3 % of its time. Events that no session wants have no measurable cost: the difference to the code
+without them is not larger than that code's difference to itself. The session's file has every event. The result is drawn as a chart of 40 runs, a
+mark a run.
 Proves: TLG-17, TLG-18, TLG-19. D-52."""
 import json
 import os
@@ -14,12 +14,12 @@ import sys
 from harness import BUILD, FULL, SOURCE, Machine, check
 
 RUNS, RUN_MS, RATE = 40, 25, 10000
-MOST_NOISE, TURNS = 0.006, 12  # what is less certain than that shows neither 3 % nor nothing: 40 more runs are measured with those before
+MOST_NOISE, TURNS = 0.006, 12  # beyond that uncertainty neither 3 % nor zero can be shown: 40 more runs are added
 PROVIDER = "{1c9c1f4e-2f6e-4c55-9f6e-2b8f3f0a7d23}"
 
 
 def runs(m, enabled):
-    """(without, with, without once more), each a list of ns a run; and how many events were written."""
+    """(without, with, without once more), each a list of ns a run; and the number of written events."""
     env = dict(m.env, SORT_EVENTS_ENABLED="1") if enabled else m.env
     r = subprocess.run([os.path.join(BUILD, "tests", "sort_events"), str(RUNS), str(RUN_MS), str(RATE)], env=env, capture_output=True, text=True,
                        timeout=100)
@@ -33,15 +33,15 @@ def runs(m, enabled):
 
 
 def paired(one, other):
-    """How much longer `one` took than `other`, run by run: the median, and how far that median is uncertain (half the quartiles' distance / sqrt)."""
+    """The relative extra time of `one` over `other`, run by run: the median, and its uncertainty (half the quartiles' distance / sqrt)."""
     ratios = [a / b for a, b in zip(one, other)]
     low, middle, high = statistics.quantiles(ratios, n=4)
     return middle - 1, (high - low) / 2 / len(ratios) ** 0.5
 
 
 def measured(m, enabled):
-    """As many runs as it takes until something can be said of them: what other programs do to the times averages out, run by run.
-    (the cost and how far it is uncertain, that of the same code against itself, the times of the last 40 runs, all events)."""
+    """Runs until the result is certain enough: other programs' influence averages out, run by run. Returns (the cost, its uncertainty, the cost of
+    the same code against itself, the times of the last 40 runs, the number of all events)."""
     without, events, again, written = [], [], [], 0
     for _ in range(TURNS):
         times, count = runs(m, enabled)
@@ -63,7 +63,7 @@ def start(m):
 
 
 def check_chart(m, on, off):
-    """The marks of the two series stand in the order of what was measured, and their heights are in proportion."""
+    """The marks of the two series are in the order of measurement, and their heights are in proportion."""
     data, chart = os.path.join(m.dir, "runs.json"), os.path.join(m.dir, "chart.svg")
     with open(data, "w", encoding="utf-8") as f:
         json.dump({"events_a_second": RATE, "on_cpu_us": [n // 1000 for n in on], "off_cpu_us": [n // 1000 for n in off]}, f)

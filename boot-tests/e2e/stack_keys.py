@@ -1,7 +1,8 @@
-"""StackCaching: two sessions record the same work, one with whole stacks and one with keys. Each key is defined before its first use, also
-over a SIGKILL of the daemon and after a merge of both files; no event has a stack twice; a known chain of calls is named through keys as it is
-without; what a table of 1 KB has no room for is whole. The bytes of a stack, with and without keys, are printed.
-A session that is given another file twice has all keys that it refers to in each of the three; when it is converted to real time its stacks are whole.
+"""StackCaching: two sessions record the same work, one with whole stacks and one with keys. Each key is defined before its first use, also over a
+SIGKILL of the daemon and after a merge of both files; no event has a stack twice; keys give a known chain of calls the same names as whole stacks;
+stacks without room in a table of 1 KB are whole. The bytes of a stack, with and without keys, are printed.
+A session whose file is changed twice has in each of the three files all keys that it refers to there; after a change to real time its stacks are
+whole.
 Proves: issue 4, optional de-duplication of stacks (stack keys)."""
 import json
 import os
@@ -53,12 +54,12 @@ def frames(e):
 
 
 def size_of(e):
-    """In the file, with its header."""
+    """The size in the file, with the header."""
     return 40 if e["event"] in REFERENCES else (24 if e["event"].startswith("Key") else 32) + 8 * len(frames(e))
 
 
 def proved(m, path, killed=False):
-    """Returns events of each kind, their bytes, and what they would take with whole stacks."""
+    """Returns the events of each kind, their bytes, and their bytes with whole stacks."""
     known, count, size, whole, seen = {}, {}, 0, 0, {}
     for e in stacks(m, path):
         kind, fields = e["event"], e["fields"]

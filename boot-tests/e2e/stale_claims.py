@@ -1,7 +1,7 @@
-"""A private session is of a living process and of the user that it was, and a process' number decides nothing. A user's program that becomes a
-setuid or a setgid one, before or after it asks, a number that another user's program gets, and a daemon that does not see the number: no event of
-others reaches the user's file. An ordinary exec keeps the session. A connection ends with the process that made it, also while the daemon is dead.
-Root of another user or process namespace controls nothing, and its programs are providers like others.
+"""A private session belongs to a living process and to its original user, and a process id decides nothing. A user's program that becomes a setuid or
+setgid program, before or after it asks, an id that another user's program gets, a daemon that does not see the id: no event of others reaches the
+user's file. An ordinary exec keeps the session. A connection ends with the process that made it, also while the daemon is dead. Root of another user
+or process namespace controls nothing; its programs are ordinary providers.
 Proves: SEC-09."""
 import glob
 import json
@@ -25,7 +25,7 @@ if os.getuid() != 0:
 
 
 class Thief:
-    """pid_claim of USER, what it may start, and what it got."""
+    """pid_claim of USER, its declared session, and the events in its files."""
 
     def __init__(self, m, name, *how):
         self.m, self.name, self.folder = m, name, os.path.join(m.dir, name)
@@ -86,7 +86,7 @@ def registered(m, pid, seconds=10):
 
 
 def exec_rows(m):
-    """What becomes of a program that execs another: (name, owner and mode of that, events that its first user may have)."""
+    """Results for a program that execs another: (name, owner and mode of the other, events that the first user may have)."""
     rows = [("ordinary", USER, USER, 0o755, COUNT), ("setuid-root", 0, 0, 0o4755, 0), ("setuid-other", OTHER, OTHER, 0o4755, 0),
             ("setgid", 0, OTHER, 0o2755, 0)]
     for number, (name, uid, gid, mode, may) in enumerate(rows, 10):
@@ -108,12 +108,12 @@ def exec_rows(m):
             t.p.wait(30)
             n = t.got()
             print(who, "start:", answer, "events:", n)
-            refused = AS_SHIPPED and answer != "0"  # a daemon that may not take on its user's rights makes no files for it
+            refused = AS_SHIPPED and answer != "0"  # a daemon that may not take on its user's rights makes no files for that user
             check(n == (0 if refused else may), who, "the user has", n, "events of the program, may have", may)
 
 
 def ended_rows(m):
-    """A connection ends with its process, also when that ends while the daemon is dead."""
+    """A connection ends with its process, even if the process ends while the daemon is dead."""
     for name in ("living", "killed"):
         t = Thief(m, f"ended-{name}", "exec", "/bin/sleep", "60")
         check(t.ask("state 0") == "0", "a connection that another process uses, too")
@@ -153,7 +153,7 @@ def foreign_rows(m):
 
 
 def unseen(m):
-    """The daemon is in a process namespace of its own, and the user is not: the user's number is 0 there."""
+    """The daemon is in a process namespace of its own, the user is not: the user's process id is 0 there."""
     m.keeper = subprocess.Popen(["unshare", "-p", "-f", "--mount-proc", "--kill-child=KILL", os.path.join(BUILD, "autologgerd"), "--keep", "--store", m.store,
                                  "--log-dir", m.logs, "--runtime-dir", m.runtime])
     m.wait_ready()
@@ -168,7 +168,7 @@ def unseen(m):
 
 
 def burn():
-    """One number is used up."""
+    """Uses up one process id."""
     pid = os.fork()
     if not pid:
         os._exit(0)
@@ -177,10 +177,10 @@ def burn():
 
 
 def reused():
-    """Numbers come again within one turn of a small namespace."""
+    """Ids are reused within one turn of a small namespace."""
     with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as f:
         f.write("800")
-    while burn() < 310:  # the kernel gives those below 300 out once
+    while burn() < 310:  # the kernel gives ids below 300 out only once
         pass
     with Machine() as m:
         m.start()

@@ -1,7 +1,7 @@
-"""The state that events alone give: a tree of processes is stopped at 100 moments, and what the trace says of each moment (who lives, with
-which parent and command line; which threads there are, on which processor each was last and that it waits; which disk I/Os are open) is
-what /proc and /sys said then. The I/Os are writes to a loop device whose file lies in a frozen file system: open until it thaws. What lives
-when the session begins, and when it ends, is in its rundowns: each program's process with its parent, its threads, and this one's images.
+"""The state by events alone: a tree of processes is stopped at 100 moments, and the trace's state at each moment (living processes, with parent and
+command line; their threads, each with its last processor and its wait; open disk I/Os) equals that of /proc and /sys at the time. The I/Os are writes
+to a loop device whose file lies in a frozen file system: open until it thaws. The rundowns have all that lives when the session begins, and when it
+ends: each program's process with its parent, its threads, and the images of this one.
 Proves: KRN-03, KRN-05, KRN-24, and issue 4 "the state rebuilt from events alone"."""
 import datetime
 import fcntl
@@ -38,7 +38,7 @@ def sh(*command):
 
 
 class SlowDisk:
-    """A loop device that takes writes and does not end them while it is frozen."""
+    """A loop device that accepts writes but does not complete them while it is frozen."""
 
     def __init__(self, folder):
         self.why, self.folder, self.loops = None, os.path.join(folder, "slow"), []
@@ -48,7 +48,7 @@ class SlowDisk:
             return
         try:
             os.mkdir(self.folder)
-            with tempfile.NamedTemporaryFile(dir="/dev/shm" if os.path.isdir("/dev/shm") else folder) as outer: # in memory: each freeze writes all out
+            with tempfile.NamedTemporaryFile(dir="/dev/shm" if os.path.isdir("/dev/shm") else folder) as outer: # in memory: each freeze writes all of it out
                 self.image(outer.name, 64 << 20)
             sh("mkfs.ext4", "-q", self.loops[0])
             sh("mount", self.loops[0], self.folder)
@@ -59,7 +59,7 @@ class SlowDisk:
 
     def image(self, path, size):
         with open(path, "wb") as f:
-            f.write(bytes(size)) # there, so that a write to it needs no room that has to be found first
+            f.write(bytes(size)) # allocated, so that later writes need no free blocks
         self.loops.append(sh("losetup", "--find", "--show", path))
 
     def freeze(self, on):
@@ -80,7 +80,7 @@ class SlowDisk:
             pass # it is not frozen
         if len(self.loops) > 1:
             subprocess.run(["losetup", "--detach", self.loops[1]])
-        for _ in range(200): # whoever has a look at new devices may have it open
+        for _ in range(200): # a program that probes new devices may have it open
             if not os.path.ismount(self.folder) or subprocess.run(["umount", self.folder], capture_output=True).returncode == 0:
                 break
             time.sleep(0.05)
@@ -100,7 +100,7 @@ def stat(path):
 
 
 def tree_now(roots):
-    """pid -> its stat, of the roots and all below them; a parent outlives its children here."""
+    """pid -> its stat, of the roots and all below them; here a parent outlives its children"""
     found, left = {}, list(roots)
     while left:
         pid = left.pop()
@@ -113,7 +113,7 @@ def tree_now(roots):
                 with open(f"/proc/{pid}/task/{task}/children") as f:
                     left += map(int, f.read().split())
         except (FileNotFoundError, ProcessLookupError):
-            pass # it ends: looked at again
+            pass # it is ending: looked up again
     return found
 
 
@@ -122,7 +122,7 @@ def threads_of(pid):
 
 
 def stopped(roots):
-    """All threads of the tree are (or are gone): what was found of them."""
+    """Waits until all threads of the tree are stopped (or have ended); returns them."""
     for _ in range(2000):
         found = tree_now(roots)
         try:
@@ -139,7 +139,7 @@ def moment(group, roots, disk, writes):
     os.killpg(group, signal.SIGSTOP)
     stopped(roots)
     time.sleep(0.002)
-    found, threads = stopped(roots) # twice: what it says holds for a time before and after
+    found, threads = stopped(roots) # looked up twice: the state holds before and after
     at = time.clock_gettime_ns(time.CLOCK_REALTIME)
     text = datetime.datetime.fromtimestamp(at // 10**9, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S") + f".{at % 10**9:09}Z"
     seen = {"at": text, "open": disk.open_now() if not disk.why else 0, "writes": writes, "processes": {}, "threads": {}}
@@ -156,7 +156,7 @@ def moment(group, roots, disk, writes):
 
 
 def record(m, disk):
-    """The moments, as /proc has them."""
+    """The moments, with the state from /proc."""
     tree = subprocess.Popen([TREE, "run"], process_group=0)
     m.processes.append(tree)
     group, io, moments = tree.pid, None, []
@@ -190,7 +190,7 @@ def record(m, disk):
 
 
 class State:
-    """What events say, one after another."""
+    """The state by events, one after another."""
 
     def __init__(self, roots):
         self.roots, self.kept_back = frozenset(roots), 0
@@ -229,14 +229,14 @@ class State:
         for tid, cpu in want["threads"].items():
             check(self.out.get(tid) == (cpu, WAITING, SUSPENDED), "thread", tid, "was last on", cpu, "by /proc; the trace has", self.out.get(tid))
         mine = sum(tid == io_pid for tid in self.io.values())
-        # where the kernel kept completions back (it counted them: withheld), their requests look open
+        # requests whose completions the kernel withheld (and counted as withheld) look open
         check(want["open"] == want["writes"] and 0 <= mine - want["open"] <= withheld, "open I/Os:", mine, "by the trace,", want["open"], "by /sys,",
               want["writes"], "were begun; withheld by the kernel:", withheld)
         self.kept_back = max(self.kept_back, mine - want["open"])
 
 
 def living():
-    """pid -> parent and threads of each program that runs; the kernel's own threads are one process in a trace."""
+    """pid -> parent and threads of each running program; a trace has the kernel's own threads as one process"""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -249,20 +249,20 @@ def living():
 
 
 def through(before, after):
-    """What lived all the time between."""
+    """Processes and threads that lived all the time between."""
     return {pid: (parent, threads & after[pid][1]) for pid, (parent, threads) in before.items() if pid in after and after[pid][0] == parent}
 
 
 def images():
-    """The files of code that this process has mapped."""
+    """The code files that this process has mapped."""
     with open("/proc/self/maps") as f:
         rows = [line.split(maxsplit=5) for line in f]
     return {row[5].strip() for row in rows if len(row) == 6 and "x" in row[1] and row[5].startswith("/")}
 
 
 def check_rundown(trace, kind, lived, withheld=0):
-    """DCStart or DCEnd of everything that lived around it. A process whose parent ended while it was traced keeps that one, as on Windows, where /proc
-    says who has taken it in; one whose events this kernel keeps from every tracer has none."""
+    """DCStart or DCEnd of everything that lived around it. A process whose parent ended while it was traced keeps that parent, as on Windows, whereas
+    /proc has its new one; a process whose events this kernel withholds from every tracer has no parent."""
     text = subprocess.run([os.path.join(BUILD, "autologger"), "dump", "--json", *(x for p in ("Process", "Thread", "Image") for x in ("--provider", p)),
                            "--match", kind, trace], capture_output=True, text=True, check=True).stdout
     told = {"Process": {}, "Thread": set(), "Image": set()}
@@ -316,7 +316,7 @@ with Machine(DECLARED) as m:
         while waiting and line[9:9 + len(waiting[0]["at"])] > waiting[0]["at"]: # {"time":"2026-...Z",
             state.compare(waiting[0], io_pid, last["withheld"])
             compared.append(waiting.pop(0))
-        switch = SWITCH.match(line) # most of the trace, so not by way of JSON
+        switch = SWITCH.match(line) # the bulk of the trace: parsed without JSON
         if switch:
             state.switch(*map(int, switch.groups()))
         else:

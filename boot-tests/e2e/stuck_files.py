@@ -1,6 +1,6 @@
-"""A user's files where a program of that user answers, or never does: FUSE below the daemon's own mounts, an overlay above it in a namespace of the
-user's reached through /proc, links to either, a folder that becomes such a one while the session runs. Each is refused with words, at once; nothing
-is ever asked of the program; other sessions go on and root's commands answer. A local folder behind a link works. F6."""
+"""A user's files whose server, a program of that user, may answer or never does: FUSE below the daemon's own mounts, an overlay above it in a
+namespace of the user's reached through /proc, links to either, a folder that becomes such a one while the session runs. Each is refused with words,
+at once; no request reaches the program; other sessions go on and root's commands answer. A local folder behind a link works. F6."""
 import ctypes
 import json
 import os
@@ -27,8 +27,8 @@ if not os.path.exists("/dev/fuse"):
 
 
 class Silent:
-    """A file system as fusermount mounts it for a user. Its server answers INIT; whatever else it is asked it notes, and never answers. It is a process
-    of its own: when that ends, the kernel gives up what waits for it."""
+    """A file system as fusermount mounts it for a user. Its server answers INIT, and records all other requests without an answer. It is a process of
+    its own: when it ends, the kernel gives up the waiting requests."""
     all = []
 
     def __init__(self, folder):
@@ -85,7 +85,7 @@ def start(m, name, path, expect, *more):
 
 
 def answers(m):
-    """Root's commands, and a session that is not the user's."""
+    """Root's commands, and another user's session."""
     begin = time.monotonic()
     m.tool("sessions", timeout=SOON)
     live = json.loads(m.tool("query", "honest", "--json", timeout=SOON).stdout)
@@ -94,7 +94,7 @@ def answers(m):
 
 
 def overlay(m):
-    """The path by which the user shows the daemon what only the user's namespace has. None: not possible here."""
+    """The path by which the user shows the daemon files of the user's own namespace. None: not possible here."""
     folder = os.path.join(m.dir, "overlay")
     os.mkdir(folder)
     os.chown(folder, USER, USER)
@@ -131,7 +131,7 @@ def refused(m, home, fuse):
 
 
 def below_the_log_folder(m):
-    """Where snapshots and later files go."""
+    """The folder of snapshots and later files."""
     os.chmod(m.logs, 0o755)
     users = os.path.join(m.logs, "users")
     os.mkdir(users)
@@ -161,11 +161,11 @@ def works(m, home):
 
 
 def becomes_silent(m):
-    """NEWFILE: the folder of the next file is another one by then."""
+    """NEWFILE: the folder of the next file has been replaced by then."""
     folder = users_folder(m, "later")
     start(m, "later", f"{folder}/n%d.etl", 0, "--set", "LogFileMode=NEWFILE", "--set", "MaxFileSize=1")
     fuse = Silent(folder)
-    writer, _ = m.writer(7, 6000, enabled=True, user=USER)  # more than a file has room for
+    writer, _ = m.writer(7, 6000, enabled=True, user=USER)  # more than one file holds
     writer.wait(60)
     answers(m)
     m.tool("stop", "later", expect=None, timeout=SOON)

@@ -1,4 +1,4 @@
-"""What a rehearsal suggests holds what it recorded: three users' programs are rehearsed, MaximumBuffers is set to what the row suggests, and ten
+"""The buffers that a rehearsal suggests hold its events: three users' programs are rehearsed, MaximumBuffers is set to the row's suggestion, and ten
 more rehearsals lose nothing; also where the first one lost most of the events. D-02. Proves: SES-09."""
 import json
 import os
@@ -18,7 +18,7 @@ Guid = {{5ca1ab1e-7e57-0001-8000-000000000001}}
 
 
 def work(m, events):
-    """A program that starts one writer a user, all at once."""
+    """A program that starts one writer for each user, all at once."""
     path = os.path.join(m.dir, "work.sh")
     with open(path, "w", encoding="ascii") as f:
         f.write("#!/bin/sh\n")
@@ -47,7 +47,7 @@ def series(m, size, maximum, events, loses):
     row = rehearse(m, values, program)
     first = row["lost"]["ring"]
     check(bool(first) == loses, "the first rehearsal with", values, "lost", first)
-    for _ in range(6):  # after a loss one more rehearsal may know better
+    for _ in range(6):  # after a loss another rehearsal may suggest more
         values["maximum"] = row["suggested_maximum"]
         row = rehearse(m, values, program)
         if not row["lost"]["ring"]:

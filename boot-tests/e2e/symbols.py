@@ -1,6 +1,6 @@
-"""Names: a known chain of calls, in order, in the stacks of Profile, CSwitch and ReadyThread; kernel names on a machine that has none of
-this one's symbols; a file that is gone or another one is asked for by its build id, and found by it elsewhere; shares as perf has them.
-A trace made without LOADER says that it knows no modules, and why.
+"""Names: a known chain of calls, in order, in the stacks of Profile, CSwitch and ReadyThread; kernel names on a machine without this one's kernel
+symbols; a file that was removed or replaced is reported with its build id, and found by it elsewhere; shares of named frames as perf has them. A
+trace made without LOADER says that it knows no modules, and why.
 Proves: CON-21, CON-22, MRG-03, KRN-04, and issue 4 "stacks: a known call chain, names and order", "share of named frames at least
 that of perf report", "kernel frames at least 98 %"."""
 import collections
@@ -28,7 +28,7 @@ if platform.machine() != "x86_64" or not shutil.which("g++"):
 
 
 def dump(trace, *args, proc=True):
-    """(events with their stacks' frames, of one process only; the summary). proc=False: where /proc is empty, so nothing of this kernel can be asked."""
+    """(events with their stacks' frames, of one process only; the summary). proc=False: with an empty /proc, which tells nothing of this kernel."""
     command = [os.path.join(os.environ["AL_BINARY_DIR"], "autologger"), "dump", "--symbols", "--json", *args, trace]
     if not proc:
         command = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh", *command]
@@ -63,8 +63,8 @@ with Machine() as m:
     with open(declared, "w") as f:
         f.write(DECLARED)
     perf_data = os.path.join(m.dir, "perf.data")
-    # perf first, and alone: while anybody records with build ids, this kernel marks perf's own records of mappings so, and perf dies of it.
-    # Without randomised addresses both see the same ones.
+    # perf runs first, and alone: while another tracer records with build ids, this kernel puts them into perf's own mapping records, and perf dies of
+    # it. Without randomised addresses both see the same ones.
     perf = shutil.which("perf") and subprocess.run(
         ["setarch", "-R", "perf", "record", "-B", "-N", "-q", "-e", "cpu-clock", "-F", "2000", "-g", "-o", perf_data, "--", program, "250"],
         capture_output=True, text=True)
@@ -97,10 +97,10 @@ with Machine() as m:
         ours = [s for s in found[kind] if s and s[0] == leaf]
         print(kind, len(found[kind]), "stacks,", len(ours), "of them in", leaf + ",", len(whole), "with the whole chain")
         check(len(whole) >= 20, "too few whole chains at", kind, ours[:3], found[kind][:3])
-        # at its first and last instructions a function has no frame: its caller is then left out
+        # a function has no frame at its first and last instructions: its caller is then left out
         check(len(whole) >= 0.95 * len(ours), "other chains at", kind, [s for s in ours if s != [leaf] + CHAIN][:5])
 
-    # what the stacks are worth, by kind of event: the summary and the dump have one count, and all of it adds up
+    # the quality of stacks, by kind of event: the summary and the dump have the same count, and its parts add up
     everything, n = dump(trace)
     totals = json.loads(tool("summary", "--symbols", "--json", trace).stdout)["stackQuality"]
     quick = json.loads(tool("summary", "--json", trace).stdout)["stackQuality"]
@@ -121,7 +121,7 @@ with Machine() as m:
     text = tool("summary", "--symbols", trace).stdout
     check("kernel whole" in text and "Thread/CSwitch" in text and "frames with a name: kernel" in text, text[-2000:])
 
-    # perf's names for the same program, for addresses that both saw
+    # perf's names for the same program, for addresses in both
     user = [(int(f["address"], 16), "function" in f) for e in events if e["event"] == "Stack" and e["fields"]["StackProcess"] == pid
             for f in e["frames"]]
     if not script or perf.returncode or script.returncode:
@@ -141,7 +141,7 @@ with Machine() as m:
         check(len(both) >= 10, "too few addresses in common:", len(ours), len(theirs))
         check(mine >= perfs, "perf names more:", [a for a in both if theirs[a] and not ours[a]][:10])
 
-    # the file is another one by now: its names must not be taken, the wanted build id is said
+    # the file has been replaced: its names must not be used, the wanted build id is shown
     build_id = subprocess.run(["readelf", "-n", program], capture_output=True, text=True).stdout.split("Build ID: ")[1].split()[0]
     kept = os.path.join(m.dir, "kept")
     os.makedirs(os.path.join(kept, ".build-id", build_id[:2]))
@@ -163,7 +163,7 @@ with Machine() as m:
     check([s for s in stacks(events, pid)["SampledProfile"] if s == ["chain::spin(int)"] + CHAIN], "no chain with the folder of debug information")
     print("kernel", kernel, "user", n["user_named"] / n["user_frames"], {k: n[k] for k in n if k.startswith("stacks")})
 
-    # without LOADER nothing can be named, and both say why
+    # without LOADER no frame can be named, and both give the reason
     check("without LOADER" not in text.stderr, text.stderr)
     with open(declared, "w") as f:
         f.write(DECLARED.replace("+LOADER", ""))

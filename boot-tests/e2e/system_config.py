@@ -1,6 +1,5 @@
-"""What a kernel session says about the machine, against what the machine's own programs and /proc say: processors, memory, disks, file
-systems, network cards, addresses, interrupts, services; which flags choose it, and that NO_SYSCONFIG suppresses it. And that collecting
-it does not hold up a stop.
+"""A kernel session's events about the machine, against the machine's own programs and /proc: processors, memory, disks, file systems, network cards,
+addresses, interrupts, services; which flags choose them, and that NO_SYSCONFIG suppresses them. Collecting them does not delay a stop.
 Proves: MRG-06."""
 import json
 import os
@@ -15,7 +14,7 @@ import time
 from harness import check, skip, tool
 
 CLASSES = ("SystemConfig", "SystemConfigEx", "Autologger-Boot-Environment")
-STOP_MS = 1000  # generous: a loaded machine; a few ms are measured
+STOP_MS = 1000  # generous, for a loaded machine; a few ms are measured
 
 
 def said(*command):
@@ -70,7 +69,7 @@ def processors(events):
     same("command line", kernel["CommandLine"], read("/proc/cmdline"))
     same("clock source", kernel["ClockSource"], read("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
     if platform.machine() == "x86_64":
-        guest = "hypervisor" in cpu["Flags"].split()  # lscpu's own "Hypervisor vendor" knows some of them only
+        guest = "hypervisor" in cpu["Flags"].split()  # lscpu's own "Hypervisor vendor" knows only some of them
         same("hypervisor", kernel["Hypervisor"] != "", guest)
         same("its id", kernel["HypervisorId"] != "", guest)
     born = subprocess.run(["stat", "-c", "%W", "/"], capture_output=True, text=True, check=True).stdout.strip()
@@ -95,7 +94,7 @@ def disks(events):
         same("their size", [v["SectorsPerCluster"] * v["BytesPerSector"] for v in root], [st.f_frsize])
         check(0 < root[0]["NumberOfFreeClusters"] < st.f_blocks, "its free blocks", root[0]["NumberOfFreeClusters"], st.f_bfree)
         same("its file system", [v["FileSystem"] for v in root], [mounts["/"].split(" - ")[1].split()[0]])
-    # each mount of a disk, by its device: the root as C:
+    # each mount of a disk, by its device: the root is C:
     mapped = {v["DosPath"]: v["NtPath"] for v in fields(events, "VolumeMapping")}
     check("C:\\" in mapped, "the root's volume", mapped)
     for at, line in mounts.items():

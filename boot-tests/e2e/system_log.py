@@ -1,5 +1,5 @@
-"""The machine's own daemon tells the journal what became of every row, once, when the last session has stopped; a rehearsal and a
-daemon of a user's own tell it nothing.
+"""The machine's own daemon writes the result of every row to the journal, once, when the last session has stopped; a rehearsal and a daemon of a
+user's own write nothing to it.
 Proves: REG-09, REG-11, REG-21, LGT-13 (who looks after the machine is told that nobody read)."""
 import json
 import os
@@ -12,7 +12,7 @@ from harness import Machine, check, skip, tool
 
 if os.getuid() != 0:
     skip("a /run of its own needs root")
-if os.environ.get("AL_OWN_MOUNTS") != "1":  # everything that is mounted goes with this process
+if os.environ.get("AL_OWN_MOUNTS") != "1":  # mounts end with this process
     env = dict(os.environ, AL_OWN_MOUNTS="1")
     sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, __file__], env=env).returncode)
 subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
@@ -30,7 +30,7 @@ journal.setblocking(False)
 
 
 def entries():
-    """What came, as dictionaries; a value with lines is in the binary form of the protocol."""
+    """The journal's new entries, as dictionaries; a value with several lines is in the binary form of the protocol."""
     found = []
     while True:
         try:
@@ -61,7 +61,7 @@ with Machine(DECLARED) as m:
     m.start()
     check(entries() == [], "the rows are not final yet")
     m.tool("write", "Contoso-Web", "Started", "port=80")
-    os.kill(m.daemon_pid(), 9)  # its successor knows what was told and what was not
+    os.kill(m.daemon_pid(), 9)  # its successor knows which rows are in the journal
     m.wait_ready()
     shown = tool("status", "--store", m.store, expect=1).stdout
     check("running" in shown and "it runs" in shown, shown)
@@ -83,7 +83,7 @@ with Machine(DECLARED) as m:
     check("wrong" in shown and "Contoso-Web" not in shown, shown)
 print("\n".join(e["MESSAGE"] for e in told))
 
-# a real-time session that nobody reads: its backup is full, and the journal says so
+# a real-time session without a reader: its backup is full, and the journal says so
 with Machine("""[Autologger/small]
 LogFileMode = REAL_TIME
 BufferSize = 16 KB
@@ -106,7 +106,7 @@ Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
     print(row["MESSAGE"])
     m.shutdown()
 
-# the machine's boot: the rows are told when its files are merged, and name that file; once
+# the machine's boot: the rows go to the journal when its files are merged, and name the merged file; once
 with Machine("[Autologger/web]\nFileName = web_um_premerge.etl\n[Autologger/web/Contoso-Web]\n") as m:
     m.runtime = "/run/autologger"
     m.env["AUTOLOGGER_RUNTIME_DIR"] = m.runtime
@@ -130,18 +130,18 @@ with Machine("[Autologger/web]\nFileName = web_um_premerge.etl\n[Autologger/web/
         check(entries() == [], "told once")
         os.unlink("/run/autologger/booted")
 
-# a machine that goes down in the middle: the next boot says so. (Its boot id is another one.)
+# a machine that goes down in the middle: the next boot reports it. (Its boot id is another one.)
 with Machine(DECLARED) as m:
     m.start()
     m.tool("write", "Contoso-Web", "Started", "port=80")
     m.tool("flush", "web")
     daemon = m.daemon_pid()
-    m.keeper.kill()  # first: it would start another one
+    m.keeper.kill()  # first: it would start a successor
     m.keeper.wait(20)
     try:
         os.kill(daemon, 9)
     except ProcessLookupError:
-        pass  # it went with its keeper
+        pass  # it ended with its keeper
     root = os.path.join(m.dir, "root")
     for path, text in (("proc/sys/kernel/random/boot_id", "another-boot\n"), ("proc/cmdline", "quiet\n")):
         os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)

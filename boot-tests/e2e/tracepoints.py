@@ -1,4 +1,4 @@
-"""Kernel tracepoints as providers of a session that has a program's provider too: exact counts, fields and texts, a filter that the
+"""Kernel tracepoints as providers of a session that also has a program's provider: exact counts, fields and texts, a filter that the
 kernel applies, call stacks, what is wrong on the row that it is about, and a daemon that is killed in between. Proves: API-17."""
 import json
 import os
@@ -74,7 +74,7 @@ with Machine(DECLARED) as m:
     kernel = [e for e in events if e["provider"].get("name") in ("Renames", "Forks", "Filtered", "BadFilter", "NoSuch")]
     mine = [e for e in kernel if e["pid"] == pid]
 
-    renames = [e for e in mine if e["event"] == "task_rename" and e["fields"]["newcomm"].startswith("rename-")]  # an exec renames, too
+    renames = [e for e in mine if e["event"] == "task_rename" and e["fields"]["newcomm"].startswith("rename-")]  # an exec renames the task, too
     names = [e["fields"]["newcomm"] for e in renames]
     check(names == [f"rename-{i}" for i in range(100)], "names:", len(names))
     check(all(e["fields"]["pid"] == pid and e["provider"].get("name") == "Renames" for e in renames), "renames")

@@ -1,6 +1,6 @@
-"""Two daemons on one machine, told apart by their runtime folders: both record the kernel's and their own programs' events under the same names
-of sessions, while one of them is killed and adopted; each file has the programs of its own daemon, all of them, and every process of the work.
-A third daemon with the runtime folder of the first is refused, and so are its sessions' files; the first goes on. D-54."""
+"""Two daemons on one machine, told apart by their runtime folders: both record events of the kernel and of their own programs under the same names of
+sessions, while one of them is killed and adopted; each file has all events of its own daemon's programs, and every process of the work. A third
+daemon with the runtime folder of the first is refused, and makes no session or file; the first goes on. D-54."""
 import collections
 import json
 import os
@@ -30,7 +30,8 @@ if os.getuid() != 0:
 
 
 def kernel_work(mark):
-    """CHILDREN programs, one after another, of which each opens a file of a name of its own. What each is called, and its process."""
+    """Runs CHILDREN programs, one after another, each of which opens a file with a name of its own. Returns each one's process id and command
+    line."""
     made = []
     for i in range(CHILDREN):
         p = subprocess.Popen(["/bin/cat", f"/proc/self/{mark}-{i}"], stderr=subprocess.DEVNULL)
@@ -40,7 +41,7 @@ def kernel_work(mark):
 
 
 def program_work(machines, number):
-    """A program of each daemon, all at once and of the same number: in a wrong file its events would be there twice."""
+    """A program of each daemon, at once and with the same number: in a wrong file its events would be there twice."""
     for p, _ in [m.writer(number, EVENTS, enabled=True) for m in machines]:
         check(p.wait(60) == 0, "a program ended with", p.returncode)
 
@@ -51,7 +52,7 @@ def events(m, *words):
 
 
 def kernel_agrees(m, who, made):
-    """Every program of the work has one start and one end in this daemon's file, no other is there, and each file was opened once."""
+    """Every program of the work has one start and one end in this daemon's file, no other program is there, and each file was opened once."""
     found = [(e["event"], e["fields"]) for e in events(m, "--provider", "Process")]
     for kind in ("Start", "End"):
         own = [(f["ProcessId"], f["CommandLine"]) for name, f in found if name == kind and f["ParentId"] == os.getpid() and f["ImageFileName"] == "cat"]
@@ -72,7 +73,7 @@ def rows_agree(m, who):
 
 
 def third_is_refused(first):
-    """By the lock of the runtime folder; whatever its store and log folder are."""
+    """By the lock of the runtime folder, whatever its store and log folder are."""
     with Machine(DECLARED) as third:
         for words in ([], ["--keep"], ["--keep", "--boot"]):
             r = subprocess.run([os.path.join(BUILD, "autologgerd"), *words, "--store", third.store, "--log-dir", third.logs,
@@ -108,7 +109,7 @@ with Machine(DECLARED) as first, Machine(DECLARED) as second:
     for m, who, numbers in ((first, "first", [0, 1, 2, 3]), (second, "second", [1, 2])):
         rows_agree(m, who)
         mine = [os.path.join(m.dir, f"tally-{n}") for n in range(4)]
-        for n in set(range(4)) - set(numbers):  # a tally of nothing: whatever that program wrote would be invented
+        for n in set(range(4)) - set(numbers):  # an empty tally: any event of that program would count as invented
             check(not os.path.exists(mine[n]), mine[n])
             with open(mine[n], "wb") as f:
                 f.write(bytes(40))

@@ -1,5 +1,5 @@
-"""What each unit did: processes of two made-up units, in cgroups of their own, do a known amount of work; the table of the summary has it
-(processes, time on a processor, bytes on disk, events), and dump --unit has their events and nobody else's.
+"""The work of each unit: processes of two made-up units, in cgroups of their own, do a known amount of work; the summary's table has it (processes,
+time on a processor, bytes on disk, events), and dump --unit has only their events.
 Proves: issue 4 "everything downstream can group by unit"."""
 import json
 import os
@@ -88,14 +88,14 @@ with Machine() as m:
         print(name, "used", used, row)
         check(row, "no such unit", sorted(rows))
         check(row["processes"] == children + 1, "processes", row)
-        # by the kernel's count of the cgroup. A guest's kernel withholds a context switch now and then, and with it up to a time slice
+        # by the cgroup's count in the kernel. A guest's kernel sometimes withholds a context switch, and with it up to a time slice
         check(used * 0.75 - 0.02 <= row["cpuSeconds"] <= used * 1.05 + 0.02, "time on a processor", row, used)
         written = rows[name + ".service"]["diskWritten"]
         check(written >= BYTES[name] if BYTES[name] else written < 65536, "bytes", row)
     text = tool("summary", trace).stdout
     check("al-test-alpha.service" in text and "disk written" in text, text[-1500:])
 
-    # only theirs: by name, by glob, and of what they do; every event with a unit shows it
+    # only theirs: by name, by glob, and by their actions; every event with a unit shows it
     everything = [json.loads(line) for line in tool("dump", "--json", trace).stdout.splitlines()]
     for pattern, units in (("al-test-alpha", {"al-test-alpha.service"}), ("al-test-*.service", {"al-test-alpha.service", "al-test-beta.service"})):
         events = [json.loads(line) for line in tool("dump", "--json", "--unit", pattern, trace).stdout.splitlines()]

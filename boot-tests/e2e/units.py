@@ -1,5 +1,5 @@
-"""Units as a provider, with a systemd that a test leads: what was before and what comes later has its original times, once, over kills of
-the provider and of the daemon; Unit= narrows it; a systemd that refuses, dies or floods takes nothing with it; without systemd a
+"""Units as a provider, with a systemd that the test controls: earlier and later states have their original times, once, over kills of the provider
+and of the daemon; Unit= narrows it; a systemd that refuses, dies or floods harms nothing else; without systemd a
 condition says so. Proves: LEG-12."""
 import fcntl
 import json
@@ -36,7 +36,7 @@ TIMES = {"InactiveExitTimestampMonotonic": "UnitActivating", "ActiveEnterTimesta
          "ActiveExitTimestampMonotonic": "UnitDeactivating", "InactiveEnterTimestampMonotonic": "UnitInactive",
          "ExecMainStartTimestampMonotonic": "UnitMainProcessStart", "ExecMainExitTimestampMonotonic": "UnitMainProcessExit"}
 
-# of the record: its unit that failed has no invocation, and none was left by a rundown of before
+# fields that are empty in the record: its failed unit has no invocation, and its rundown no earlier exit
 EMPTY = {"UnitFailed": ["InvocationId"], "UnitRundown": ["ActiveExitMonotonicUs"]}
 
 
@@ -90,7 +90,7 @@ def us_now():
 
 
 def run_told(m):
-    """What was before, and what comes while it runs; over a kill of the provider and one of the daemon."""
+    """Earlier states, and states that come while it runs; over a kill of the provider and one of the daemon."""
     systemd = Systemd(m, RECORD)
     m.start(*systemd.options())
     expected = {unit: wanted(p) for unit, p in record().items()}
@@ -107,10 +107,10 @@ def run_told(m):
         if i == 0:
             systemd.say("end 7 done")
         time.sleep(0.3)
-        if i == 0:  # the program dies, and the next one tells nothing again
+        if i == 0:  # the program is killed, and its successor repeats nothing
             os.kill(provider_pid(m), signal.SIGKILL)
             time.sleep(1.6)
-        if i == 1:  # the daemon dies, and its program with it
+        if i == 1:  # the daemon is killed, and its program ends with it
             os.kill(m.daemon_pid(), signal.SIGKILL)
             m.wait_ready()
             time.sleep(1)
@@ -141,7 +141,7 @@ def wait_for(ready, *what):
 
 
 def run_waiting(m, systemd, expected):
-    """A unit whose start takes long, with two processes that wait: {pid: what has to be said of it}."""
+    """A unit that starts slowly, with two processes that wait: {pid: the expected fields}."""
     folder = os.path.join("/sys/fs/cgroup/unified" if os.path.isdir("/sys/fs/cgroup/unified") else "/sys/fs/cgroup", f"al-units-{os.getpid()}")
     path = os.path.join(m.dir, "lock")
     with open(path, "w", encoding="ascii") as lock:
@@ -160,12 +160,12 @@ def run_waiting(m, systemd, expected):
             systemd.set("slow.service", ActiveState="activating", SubState="start", Result="success", ControlGroup="/" + os.path.basename(folder),
                         InactiveExitTimestampMonotonic=at)
             expected["slow.service"] = {("UnitActivating", at)}
-            time.sleep(2.5)  # the look is due after 1 s, the next one after 3 s
+            time.sleep(2.5)  # the first look is after 1 s, the next one after 3 s
         finally:
             for child in children:
                 child.kill()
                 child.wait()
-            for _ in range(100):  # until the kernel has let go of them
+            for _ in range(100):  # until the kernel has removed the processes
                 try:
                     os.rmdir(folder)
                     break
@@ -188,7 +188,7 @@ def provider_pid(m):
 
 
 def times_of(found):
-    """unit -> {(event, us)}, and how often each stood there."""
+    """unit -> {(event, us)}, and the number of all such events."""
     out, count = {}, 0
     for e in found:
         if e["event"] in set(TIMES.values()) | {"UnitFailed"}:
@@ -203,14 +203,14 @@ def check_order(found, what):
 
 
 def check_clock(found, what):
-    """An event's own time is systemd's, as far as the two clocks can be joined: one of a known moment gives the line."""
+    """An event's time is systemd's, as exactly as the two clocks can be joined: events of known moments give the line."""
     marks = [(e["raw"], e["fields"]["MonotonicUs"]) for e in found if e["fields"].get("MonotonicUs")]
     rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in zip(marks, marks[1:]) if b[1] - a[1] > 100000]
     check(rates and max(rates) / min(rates) < 1.02, what, "times and their fields do not run alike:", rates)
 
 
 def check_classes(found):
-    """Each class of ours in written.def was there, with the fields that its row has, each filled at least once."""
+    """Each class of ours in written.def was seen, with its row's fields, each filled at least once."""
     rows = re.findall(r'OWN\(UNITS, "(\w+)", "([^"]*)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/tables/written.def").read_text())
     check(len(rows) > 10, "rows of written.def:", rows)
     told = {e["event"] for e in found}
@@ -236,7 +236,7 @@ def check_told(m):
     check_classes(everything)
     jobs = [(e["event"], e["fields"]["JobId"], e["fields"].get("Result")) for e in everything if e["event"].startswith("UnitJob")]
     check(jobs == [("UnitJobQueued", 7, None), ("UnitJobRunning", 7, None), ("UnitJobEnd", 7, "done")], "jobs:", jobs)
-    seen = {e["fields"]["ProcessId"]: e["fields"] for e in reversed(everything) if e["event"] == "UnitWaiting"}  # the first of each
+    seen = {e["fields"]["ProcessId"]: e["fields"] for e in reversed(everything) if e["event"] == "UnitWaiting"}  # the first event of each process
     check(set(seen) == set(waiting), "looked at:", seen, "not", waiting)
     for pid in seen:
         at = [e["raw"] for e in everything if e["event"] == "UnitWaiting" and e["fields"]["ProcessId"] == pid]
@@ -244,7 +244,7 @@ def check_told(m):
     for pid, fields in waiting.items():
         check(fields.items() <= seen[pid].items(), "what is said of", pid, seen[pid], fields)
     first = [e["fields"] for e in everything if e["event"] == "UnitActivating" and e["fields"]["Unit"] == "late.service"][0]
-    # 0: on a busy machine the job was heard of after the unit had begun
+    # 0: on a busy machine the provider hears of the job after the unit's start
     check(0 <= first["JobWaitUs"] < ended - began, "the job of late.service waited", first)
     running = [e["fields"] for e in everything if e["event"] == "UnitJobRunning"][0]
     check(running["QueuedUs"] and running["JobWaitUs"] == running["RunningUs"] - running["QueuedUs"] < ended - began, "its job waited", running)
@@ -266,14 +266,14 @@ def check_told(m):
 
 
 def check_trouble(m):
-    """A systemd that refuses, one that closes, one that floods, and none: never more than a condition."""
+    """A systemd that refuses, one that closes, one that floods, and none: the result is at most a condition."""
     systemd = Systemd(m, RECORD)
     systemd.say("refuse")
     m.start(*systemd.options())
     time.sleep(1)
     systemd.p.kill()
     systemd.p.wait()
-    systemd = Systemd(m, RECORD)  # it comes back
+    systemd = Systemd(m, RECORD)  # it starts again
     time.sleep(4)
     systemd.say("flood 20000 storm.service")
     systemd.say("set storm.service\nActiveEnterTimestampMonotonic=77777777\n")

@@ -1,6 +1,6 @@
-"""A program that writes its user's memory by hand, with times of the far future, of the past, or that go back: its events neither wait for ever nor
-take what other users need. They get the time at which they are read, no buffer's times go back, the session says which user it was, and
-other users lose nothing, while it runs and when it has ended. F4, F10."""
+"""A program that writes its user's memory by hand, with times of the far future, of the past, or running backwards: its events neither wait for ever
+nor take resources from other users. They get the time at which they are read, no buffer's times go back, the session names the user, and other users
+lose nothing, while the program runs and when it has ended. F4, F10."""
 import json
 import os
 import struct
@@ -41,7 +41,7 @@ def attack(m, when):
 
 
 def times_rise(path):
-    """In each buffer, by its bytes; gives the first and the last of all."""
+    """Checks that times rise in each buffer, by its bytes; returns the first and the last of all."""
     with open(path, "rb") as f:
         data = f.read()
     size, = struct.unpack_from("<I", data, 0)
@@ -96,7 +96,8 @@ def taken_kb(m):
 
 
 def takes_memory(m):
-    """All that is mapped, granted or not: it goes back while the program runs, and when it has ended; the session says whose it was (F10)."""
+    """The program takes all mapped memory, granted or not: the memory is freed while the program runs, and when it has ended; the session names the user
+    (F10)."""
     m.tool("start", "filled", "-o", "filled.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=512")
     before = taken_kb(m)
     p, size = attack(m, "fill")
@@ -115,7 +116,7 @@ def takes_memory(m):
 
 
 def writes_counts(m, mode):
-    """Counts of its lost and overwritten events that cannot be true: the session's are those of the others, and it says whose were left out."""
+    """Impossible counts of its lost and overwritten events: the session counts only the other users', and names the user that it left out."""
     name = "counts-" + mode.lower()
     m.tool("start", name, *(["-o", name + ".etl"] if mode == "SEQUENTIAL" else []), "--set", f"LogFileMode={mode}", "--provider", PROVIDER, "--set", "BufferSize=64KB",
            "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=64")

@@ -1,5 +1,5 @@
-"""Other terms for a session that runs, from outside: its file, MaximumBuffers and real time change while programs write and the daemon is killed.
-Attempted = written + lost over all of it, and the files together hold each event once.
+"""Changes to a running session from outside: its file, MaximumBuffers and real time change while programs write and the daemon is killed. Attempted =
+written + lost over all of it, and the files together hold each event once.
 Proves: SES-06, SES-08, SES-22, COR-20, LGT-05."""
 import glob
 import json
@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-if os.path.isdir("/dev/shm"):  # each file that begins is synced
+if os.path.isdir("/dev/shm"):  # each new file is synced
     os.environ["TMPDIR"] = "/dev/shm"
 from harness import BUILD, FULL, Machine, check
 
@@ -27,7 +27,7 @@ def tally(path):
 
 
 def writers_go(m, count, rate, programs=2):
-    for i in range(programs):  # tallies go on counting
+    for i in range(programs):  # an existing tally would be continued
         pathlib.Path(m.dir, f"tally-{i}").unlink(missing_ok=True)
     return [m.writer(i, count, rate=rate, enabled=True) for i in range(programs)]
 
@@ -84,7 +84,7 @@ def files_and_buffers(m):
 
 
 def killed_in_the_middle(m):
-    """The daemon dies at a random moment of a change; whatever the change has become, every event is there once."""
+    """The daemon dies at a random moment of a change; whether or not the change took effect, every event is there once."""
     m.tool("start", "kill", "-o", "kill-0.etl", "--provider", PROVIDER, *BUFFERS)
     writers = writers_go(m, 20000 * ROUNDS // 8, 6000)
     dice = random.Random(7)
@@ -112,7 +112,7 @@ def grows(path, size):
 
 
 def real_time(m):
-    """On while consumers come, off while they read, on again over the daemon's death; then real time alone."""
+    """On while consumers come, off while they read, on again over the daemon's death; then real time without a file."""
     m.tool("start", "rt", "-o", "rt.etl", "--provider", PROVIDER, *BUFFERS)
     (p, t), = writers_go(m, 60000, 10000, 1)
     r = subprocess.run([os.path.join(BUILD, "autologger"), "watch", "rt"], env=m.env, capture_output=True, text=True, timeout=30)
@@ -126,7 +126,7 @@ def real_time(m):
     grows(shown, 0)
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
-    grows(shown, os.path.getsize(shown))  # it reads from the successor
+    grows(shown, os.path.getsize(shown))  # the consumer reads from the successor
     m.tool("update", "rt", "--real-time", "off")
     check(watch.wait(30) == 0, "who listens is told that it is over")
     check(not glob.glob(os.path.join(m.logs, "RtBackup", "*.etl")), "nothing waits for anybody")
@@ -168,7 +168,7 @@ def alone(m):
 
 
 def killed_while_its_file_ends(m):
-    """The daemon dies at a random moment of the change to real time alone: its successor answers who asked, and nothing is missing."""
+    """The daemon dies at a random moment of the change to real time without a file: its successor answers the controller, and no event is missing."""
     dice = random.Random(11)
     for i in range(ROUNDS // 2):
         name = f"end-{i}"

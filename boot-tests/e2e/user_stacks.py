@@ -1,6 +1,6 @@
-"""The program's part of kernel events' stacks: a known chain of calls, names and order, of a program with frame pointers (by the kernel)
-and of one without (UserStacks = dwarf, unwound by the merge), on context switches, wake-ups, profile samples, disk requests, system calls
-and page faults. What was copied and not unwound is counted; without the program that unwinds the copies stay, and a later merge unwinds them.
+"""The program's part of kernel events' stacks: a known chain of calls, names and order, of a program with frame pointers (by the kernel) and of one
+without (UserStacks = dwarf, unwound by the merge), on context switches, wake-ups, profile samples, disk requests, system calls and page faults.
+Copies that were not unwound are counted; without the unwinding program the copies stay, and a later merge unwinds them.
 Proves: KRN-08 (whose call woke a thread), KRN-16, KRN-17, issue 4 "stacks: a known call chain, names and order, on CSwitch, ReadyThread, Profile, DiskIoInit, SysCallEnter, page faults, for a
 program with frame pointers and one without"."""
 import collections
@@ -26,7 +26,7 @@ MaximumBuffers     = 192
 FileName           = C:\\t_km_premerge.etl
 """
 SOME = ("CSWITCH+DISPATCHER+PROFILE+DISK_IO+DISK_IO_INIT", "Profile+CSwitch+ReadyThread+DiskWriteInit")
-MORE = ("SYSCALL+ALL_FAULTS", "SyscallEnter+PagefaultDemandZero") # many of everybody's: by themselves, and with small copies
+MORE = ("SYSCALL+ALL_FAULTS", "SyscallEnter+PagefaultDemandZero") # frequent in all programs: in a session of their own, with small copies
 if os.getuid() != 0:
     skip("kernel events need root")
 if platform.machine() != "x86_64" or not shutil.which("g++"):
@@ -55,7 +55,8 @@ def process_of(trace, program):
 
 
 def user_stacks(trace, program):
-    """Trigger's name -> the chains of user functions of the program, leaf first; and how many triggers have frames of the kernel and of the program."""
+    """Trigger's name -> the chains of user functions of the program, leaf first; and the number of triggers with frames of both kernel and
+    program."""
     pid = process_of(trace, program)
     events = [json.loads(x) for x in tool("dump", "--json", "--symbols", "--process", str(pid), trace).stdout.splitlines()[:-1]]
     triggers = {(e["raw"], e["cpu"]): e["event"] for e in events if e["event"] in LEAVES}
@@ -80,7 +81,7 @@ def prove(trace, program, kinds, to_the_end):
         whole = [s for s in ours if s[:5] == [leaf] + CHAIN and (not to_the_end or s[-1] == "_start")]
         print(os.path.basename(trace), kind, len(found[kind]), "stacks,", len(ours), "of them in", leaf + ",", len(whole), "with the whole chain")
         check(len(whole) >= 20, "too few whole chains at", kind, ours[:3], found[kind][:3])
-        # what the kernel did, and the program's way to it
+        # the kernel's frames, and the program's frames that led there
         check(kind not in IN_KERNEL or both[kind] >= 20, "too few stacks from the kernel into the program at", kind, both)
         # with frame pointers a function has no frame at its first and last instructions: its caller is then left out
         check(len(whole) >= (1 if to_the_end else 0.95) * len(ours), "other chains at", kind, [s for s in ours if s not in whole][:5])
@@ -106,7 +107,7 @@ with Machine() as m:
     small, _ = record(m, "dwarf-calls", without, (*MORE, "dwarf 1 KB"))
     prove(small, without, ["DemandZeroFault", "SysClEnter"], True)
 
-    # the same again by hand: every copy becomes a stack, and has an end that is counted
+    # the same again by hand: every copy becomes a stack, and its end has a counted reason
     again = os.path.join(m.dir, "again.etl")
     n = json.loads(tool("merge", "--json", "-o", again, kept).stdout)["user_stacks"]
     copies = [r["count"] for r in json.loads(tool("summary", "--json", kept).stdout)["counts"] if r["event"] == "UserStack"][0]
@@ -118,13 +119,13 @@ with Machine() as m:
     rows = {r["event"]: r for r in json.loads(tool("summary", "--json", again).stdout)["stackQuality"]}
     check(all(r["complete"] + r["cut"] + r["unknown"] == r["stacks"] for r in rows.values()), "parts of one stack are counted twice", rows)
 
-    # the program that unwinds is missing: the copies stay, which is said; a merge where it is there makes stacks of them
+    # the unwinding program is missing: the copies stay, which is reported; a merge with the program makes stacks of them
     alone, left = os.path.join(m.dir, "autologger"), os.path.join(m.dir, "left.etl")
     shutil.copy(os.path.join(BUILD, "autologger"), alone)
     r = subprocess.run([alone, "merge", "-o", left, kept], capture_output=True, text=True, timeout=120)
     check(r.returncode == 0 and f"{copies} were left as they are: the program autologger-unwind is not installed" in r.stdout, r.stdout, r.stderr)
     tool("merge", "-o", again, left)
-    # of our own program: the files of others may be gone, or other ones, by now
+    # only of our own program: other files may have been removed or replaced by now
     def ours(lines):
         return [x for x in lines if json.loads(x)["fields"]["StackProcess"] == known]
 

@@ -1,4 +1,4 @@
-"""A user whose burst is larger than its part of the memory: query, sessions and status say it at once at the running session, with the user and
+"""A user's burst is larger than its part of the memory: query, sessions and status report it at once for the running session, with the user and
 what to do; done, the same burst loses nothing. Losses of a running session are exact at each look. D-01, D-08. Proves: COR-20, SES-09, SES-22."""
 import json
 import os
@@ -38,7 +38,7 @@ def burst(m, number, count, user):
 
 
 def session_of(m, name, *words):
-    """What a verb says of the session, as text and as JSON; each answer within a second of the loss."""
+    """A verb's output for the session, as text and as JSON; each answer comes within a second of the loss."""
     began = time.monotonic()
     answer = json.loads(m.tool(*words, "--json", expect=None).stdout)
     text = m.tool(*words, *(["--wide"] if words[0] == "status" else []), expect=None).stdout
@@ -56,7 +56,7 @@ def advice_in(text, user):
 
 
 def losses_are(m, lost):
-    """All three verbs name each user, its loss, and the same thing to do. Gives that."""
+    """All three verbs name each user, its loss, and the same advice. Returns the advice."""
     advice = set()
     for verb, words in views(m).items():
         text, found = session_of(m, "s", *words)
@@ -80,7 +80,7 @@ def quiet(m):
 
 
 def alone(m):
-    """The only user with a program has all of the memory: root, of whom none runs, keeps nothing."""
+    """The only user with a program has all of the memory: nothing is reserved for root, who runs none."""
     p, _ = m.writer(20, 250, rate=100, user=5007, enabled=True)
     time.sleep(1)
     rows = {u["uid"]: u for u in json.loads(m.tool("query", "s", "--json").stdout)["users"]}
@@ -90,7 +90,7 @@ def alone(m):
 
 
 def without_a_daemon_that_answers(m):
-    """status shows the rows that were saved, with little delay."""
+    """status shows the saved rows, with little delay."""
     pid = m.daemon_pid()
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -114,7 +114,7 @@ def main():
             lost[user] = refused
             advice = losses_are(m, lost)
         without_a_daemon_that_answers(m)
-        for _ in range(8):  # each time as the condition says, until there is room for all of it
+        for _ in range(8):  # follows the condition's advice each time, until there is room for all events
             m.tool(*[word.strip('"') for word in advice.split()])
             attempted, written, refused = burst(m, 9, EVENTS, USERS[0])
             if not refused:

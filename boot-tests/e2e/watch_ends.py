@@ -1,5 +1,5 @@
-"""A reader that is busy while real time is switched off and its daemon is replaced: watch says in words what happened and what to do, and what it
-says works."""
+"""A busy reader: meanwhile real time is switched off and its daemon is replaced. watch says in words what happened and what to do, and its advice
+works."""
 import os
 import re
 import signal
@@ -13,7 +13,7 @@ EVENTS = 20000  # as JSON far more than a pipe holds
 
 
 def busy_watch(m):
-    """It waits in a write to its standard output, with a window of events in its hands."""
+    """The reader waits in a write to its standard output, in the middle of a window of events."""
     p = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", "live", "--json"], env=m.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
     m.processes.append(p)
@@ -52,7 +52,7 @@ with Machine() as m:
     check(m.verify(re.search(r"is in the session's file \((\S+)\)", text).group(1), [os.path.join(m.dir, "tally-0")])["events"] == EVENTS, text)
     m.tool(*re.search(r"Do: autologger (update .*), then", text).group(1).replace('"', "").split())
 
-    p = busy_watch(m)  # as it was advised
+    p = busy_watch(m)  # as the advice said
     m.tool("update", "live", "--real-time", "off")
     m.tool("update", "live", "--real-time", "on")
     replaced(m)

@@ -1,4 +1,4 @@
-"""Programs that take names from the SDK's headers (boot-tests/windows), built by gcc and clang in C and C++, with wchar_t of 16 and of 32 bits, then
+"""Programs that use names of the SDK's headers (boot-tests/windows), built by gcc and clang in C and C++, with wchar_t of 16 and of 32 bits, then
 run: a controller of the kernel's events with EVENT_TRACE_FLAG_* and SystemTraceControlGuid (D-40); GUIDs that are defined in C++ namespaces, and in
 two files of one program (D-66); words, modules and functions of Windows' headers, and WPP's macros without tracewpp: each message as text, in
 sessions that choose by level and flag (D-68).
@@ -38,7 +38,7 @@ def run(m, path, *arguments):
 
 
 def kernel_controller(m):
-    """The one built last runs: a session with kernel events is expensive."""
+    """Only the program built last is run: a session with kernel events is expensive."""
     source = os.path.join(WINDOWS, "kernel_controller.c")
     for compiler in C + tuple(c + " -x c++" for c in CPP):
         program = build(m, compiler, "kernel_controller", source, "-x", "none", *LIBRARIES)
@@ -115,7 +115,7 @@ def wpp_run(m, program, run_name):
 
 
 def wpp(m):
-    """All compilers build it; four of the programs run."""
+    """All compilers build it; four of the programs are run."""
     source, folder = os.path.join(WINDOWS, "wpp_program.c"), os.path.join(m.dir, "tmh")
     os.mkdir(folder)
     for name in ("wpp_program", "wpp_second"):

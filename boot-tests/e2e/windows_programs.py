@@ -1,6 +1,6 @@
-"""Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
-and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
-its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
+"""Small providers, written as for Windows (boot-tests/windows): built unchanged by gcc and clang, in C and in C++14, run in a session each, and their
+events decode without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with its own headers in
+the file, which only the last session to enable it has; a ninth session is refused by name.
 Proves: API-02, API-13, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-11, ENB-14, ENB-15,
 LEG-02, LEG-04, LEG-06, LEG-07, LEG-13."""
 import json
@@ -22,7 +22,7 @@ WINDOWS = os.path.join(SOURCE, "boot-tests", "windows")
 
 def build(m, compiler, source, *more):
     out = os.path.join(m.dir, "%s-%s" % (source.replace(".", "-"), compiler.split()[0]))
-    # its GUID is extern and has a value: C allows that, each compiler warns, and gcc's warning has no name
+    # its GUID is extern and initialised: C allows it, each compiler warns, and gcc's warning has no name
     quiet = [] if source != "manifest_provider.c" else ["-Wno-extern-initializer"] if "clang" in compiler else ["-w"]
     command = [*compiler.split(), "-O1", "-Wall", "-Wextra", "-Werror", *quiet, "-fshort-wchar", "-I" + os.path.join(SOURCE, "autologger", "include"),
                os.path.join(WINDOWS, source), "-o", out, *more]
@@ -36,7 +36,7 @@ def linked(m, compiler, source):
 
 
 def traced(m, name, providers, run):
-    """What `run` writes to a session that enables the providers, event by event."""
+    """The events that `run` writes to a session that enables the providers."""
     m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
     for p in providers:
         m.tool("enable", name, GUID % p, "--level", "Verbose")
@@ -116,7 +116,7 @@ def library(m):
 
 
 def managed(m):
-    """LEG-06, LEG-07: the class EventProvider of a managed language, over the library's functions; its descriptor has the fields in their order."""
+    """LEG-06, LEG-07: the class EventProvider of a managed language, over the library's functions; its descriptor's fields are in their order."""
     program = os.path.join(WINDOWS, "event_provider.py")
     events = of(traced(m, "managed", [12], lambda: run(m, sys.executable, program, os.path.join(BUILD, "libautologger.so.0"))), GUID % 12)
     check([(e["id"], e["version"], e["channel"], e["level"], e["opcode"], e["task"]) for e in events] == [(5, 0, 0, 2, 0, 0)], events)
@@ -124,7 +124,7 @@ def managed(m):
 
 
 def classic(m):
-    """API-27, API-28: the older API, and the one session that has it."""
+    """API-27, API-28: the older API, with one session at a time."""
     program = linked(m, C[0], "classic_provider.c")
     for name in ("first", "second"):
         m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
@@ -159,7 +159,7 @@ def classic(m):
 
 
 def classic_counted(m):
-    """D-79: Status has the events of a provider of the older API, whose records have a class GUID and not its own."""
+    """D-79: Status counts the events of a provider of the older API, whose records carry a class GUID instead of the provider's."""
     program, rounds = linked(m, C[0], "classic_provider.c"), 100
     ini, lines, out = (os.path.join(m.dir, name) for name in ("classic.ini", "lines", "rehearsal"))
     with open(ini, "w") as f:
@@ -200,7 +200,7 @@ MINIMAL = """<instrumentationManifest xmlns="http://schemas.microsoft.com/win/20
 
 
 def minimal(m):
-    """API-20, API-19: an event's number is all that a manifest must say; its versions are decoded each by its own template."""
+    """API-20, API-19: a manifest need only state an event's number; its versions are decoded each by its own template."""
     path = os.path.join(m.dir, "minimal.man")
     with open(path, "w") as f:
         f.write(MINIMAL)
@@ -231,7 +231,8 @@ int main(void)
 
 
 def example(m):
-    """LEG-13: the example of a controller and a consumer, built as it says itself, records a provider and names its events; without one, an error."""
+    """LEG-13: the example of a controller and a consumer, built by its own instructions, records a provider and names its events; without one, an
+    error."""
     source = os.path.join(SOURCE, "docs", "examples", "record.c")
     with open(source, encoding="utf-8") as f:
         words = next(line for line in f if line.startswith(" *     cc ")).split()[2:]
@@ -251,7 +252,7 @@ def example(m):
 
 
 def levels(m):
-    """API-23: the predefined levels by their names, where one says which are wanted and where one reads what was written."""
+    """API-23: the predefined levels by their names, as input for the wanted level and in decoded events."""
     names = ("LogAlways", "Critical", "Error", "Warning", "Informational", "Verbose")
     m.tool("start", "levels", "--output", "levels.etl")
     for number, name in enumerate(names):
@@ -272,7 +273,7 @@ def levels(m):
 
 
 def model(m, pid, levels_of):
-    """ENB-10: what is known of a provider: the programs that have it, and each session that wants it with its terms."""
+    """ENB-10: the listing of a provider: its programs, and each session that wants it with its terms."""
     r = json.loads(m.tool("providers", "--registered", "--json").stdout)
     one = [p for p in r["registered"] if p["guid"] == GUID % 5]
     check(len(one) == 1 and [p["pid"] if isinstance(p, dict) else p for p in one[0]["programs"]] == [pid], r)
@@ -280,7 +281,7 @@ def model(m, pid, levels_of):
 
 
 def row_of(m, guid, until):
-    """What `providers` says of a provider, as soon as `until` holds of it."""
+    """The row of `providers` for a provider, as soon as `until` holds for it."""
     for _ in range(200):
         found = [p for p in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"] if p["guid"] == guid]
         if found and until(found[0]):
@@ -327,13 +328,14 @@ def two_registrations(m):
 
 
 def terms_of(m, guid):
-    """What `providers` says of a provider: {session: level}."""
+    """The terms of a provider in `providers`: {session: level}."""
     r = json.loads(m.tool("providers", "--registered", "--json").stdout)
     return {s["name"]: s["level"] for p in r["registered"] if p["guid"] == guid for s in p["sessions"]}
 
 
 def group(m):
-    """ENB-15: who enables a group enables its members, those that come later too, also over the daemon's death; own words go before the group's."""
+    """ENB-15: enabling a group enables its members, later ones too, also over the daemon's death; a member's own enablement goes before the
+    group's."""
     member, all_of_it = GUID % 3, GUID % 0xffff
     program = linked(m, CPP[0], "tracelogging_cpp.cpp")
     for name in ("g1", "g2", "g3"):
@@ -346,10 +348,10 @@ def group(m):
     m.processes.append(p)
     while not [q for q in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"] if q["guid"] == member]:
         check(p.poll() is None, "it ended")
-    os.kill(p.pid, 19)  # SIGSTOP: it stays registered while we look; it waits for 5 s of its own
+    os.kill(p.pid, 19)  # SIGSTOP: it stays registered meanwhile; its own wait is 5 s
     os.kill(m.daemon_pid(), 9)
     m.wait_ready()
-    m.tool("enable", "g3", all_of_it, "--level", "Informational")  # first: the program writes as soon as it hears of one session
+    m.tool("enable", "g3", all_of_it, "--level", "Informational")  # first: the program writes as soon as it learns of one session
     m.tool("enable", "g2", member, "--level", "Warning")
     m.tool("enable", "g2", all_of_it, "--level", "Verbose")
     check(terms_of(m, member) == {"g2": 3, "g3": 4}, terms_of(m, member))
@@ -366,7 +368,7 @@ def group(m):
 
 
 def nine(m):
-    """ENB-08: eight sessions may have a provider; the ninth is told so."""
+    """ENB-08: eight sessions may have a provider; the ninth is refused with this reason."""
     for i in range(9):
         m.tool("start", "n%d" % i, "--output", "n%d.etl" % i, "--set", "BufferSize=4KB")
     for i in range(8):
@@ -380,7 +382,7 @@ def nine(m):
 
 
 def silo(m):
-    """ENB-11: a daemon with a runtime folder of its own, as in a container, has tables of its own: what is enabled here is not there."""
+    """ENB-11: a daemon with a runtime folder of its own, as in a container, has its own tables: an enablement here has no effect there."""
     program = linked(m, CPP[0], "tracelogging_cpp.cpp")
     with Machine() as inner:
         inner.start()

@@ -1,6 +1,6 @@
-"""A configuration as XBootMgr leaves it on Windows, a .reg: imported, rehearsed, both sessions Status 0, the file where its name
-says, the eight keywords of that name are exactly the flags decoded, of its two providers one is that of services, which systemd has or a condition explains, the other
-is a note with a reason.
+"""A configuration as XBootMgr leaves it on Windows, a .reg: imported, rehearsed, both sessions Status 0, the file at its name's place, the eight
+keywords of that name are exactly the flags decoded. Of its two providers one is that of services, which systemd has or a condition explains, the
+other is a note with a reason.
 Proves: LEG-12, REG-01, REG-03, REG-06, REG-07, REG-11, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
 import json
 import os
@@ -27,7 +27,7 @@ with Machine() as m:
     check(kernel["asked"] == {"buffer_kb": 1024, "minimum_buffers": 300, "maximum_buffers": 600}, kernel["asked"])
     providers = {p["name"]: p for p in sessions["BootTrace"]["providers"]}
     check(set(providers) == {"Service Control Manager", "ReadyBoost"}, "providers:", list(providers))
-    if not os.path.exists("/run/systemd/system"):  # then no services, and it says so
+    if not os.path.exists("/run/systemd/system"):  # then there are no services, and a condition says so
         check([(c["number"], c["item"]) for c in providers["Service Control Manager"]["conditions"]] == [(50, "units")], providers)
     else:
         check(providers["Service Control Manager"]["written"] > 0, "units:", providers)
@@ -42,7 +42,7 @@ with Machine() as m:
     decoded = [r for r in rows if r["name"] == "NT Kernel Logger"][0]
     check(set(decoded["kernel_events"].split("+")) == set(name[5:-6].split("+")), "flags:", decoded["kernel_events"])
     check(set(decoded["stacks"].split("+")) == {"Profile", "CSwitch", "ReadyThread"}, "stacks:", decoded["stacks"])
-    # a stop writes nothing else into what Windows declared, and export gives it back
+    # a stop changes nothing in Windows' declaration, and export returns it
     exported = tool("export", "--store", m.store).stdout
     check("2e,0f,00,00,24,05,00,00,32,05,00,00" in exported and '"BufferSize"=dword:00000400' in exported, exported)
 print("rehearsed in", round(time.time() - begun, 1), "s;", rehearsal["balance"])

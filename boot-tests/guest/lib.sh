@@ -2,14 +2,14 @@
 . /boot-test/scenario
 export OUT=/run/boot-test/out
 
-# mark NAME: this moment, on the clock that events have, too.
+# mark NAME: records this moment, on the events' clock, too.
 mark() { /boot-test/mark /run/boot-test/marks "$1"; }
-# idle NAME: how long the processors were up, and how long idle; how much memory there is for others.
+# idle NAME: records the processors' uptime and idle time, and the available memory.
 idle() { cat /proc/uptime >$OUT/uptime-$1; cat /proc/meminfo >$OUT/meminfo-$1; }
 say() { echo "boot-test: $*" >/dev/console; }
 has_argument() { grep -qw -- "$1" /proc/cmdline; }
 
-# The block device with that label; its driver may take a moment.
+# The block device with that label; its driver may need a moment.
 labelled() {
     for try in $(seq 100); do
         findfs LABEL="$1" 2>/dev/null && return 0
@@ -19,7 +19,7 @@ labelled() {
 }
 root_device() { labelled root; }
 
-# in the initramfs, before the early program is called, and after that
+# hooks in the initramfs: before the early program is called, and after it
 before_early() { :; }
 in_initramfs() { :; }
 without_root() { :; }
@@ -29,7 +29,7 @@ make_writable() {
     mount -o remount,rw / && mark writable
 }
 
-# Until the daemon of the root serves: the early program answers, too; it ends when it has handed over.
+# Waits until the daemon of the root serves: the early program answers, too; it ends when it has handed over.
 wait_served() {
     [ -z "$NO_WAIT" ] && ! has_argument autologger=off || return 0
     for try in $(seq 400); do
@@ -44,7 +44,7 @@ start_daemon() {
     # an emulated guest on a busy machine may need more than the usual 3 s for a merge
     /usr/lib/autologger/autologger-calm /usr/sbin/autologgerd --keep --boot --merge-wait 60 >$OUT/daemon 2>&1 &
     DAEMON=$!
-    [ -z "$NO_WAIT" ] || return 0 # what a boot costs has no such mark
+    [ -z "$NO_WAIT" ] || return 0 # a measurement of a boot's cost has no such mark
     wait_served
     mark daemon
 }
@@ -61,8 +61,7 @@ run_programs() {
     mark programs
 }
 
-# STOP=itself: the sessions end by what is declared, and this waits for that, seldom looking: a boot is done when its processors are
-# idle.
+# STOP=itself: the sessions end by their declaration; this waits for their end, and looks seldom, since a boot is done when its processors are idle.
 wait_ended() {
     for try in $(seq 60); do
         sleep 4
@@ -92,10 +91,10 @@ end_unit() {
     mark stopped
 }
 
-# What the early program knows, for the outside.
+# The early program's status, for the host.
 early_status() { autologger-early status >$OUT/early-status 2>&1; }
 
-# What the outside reads: the results disk gets everything below /run/boot-test.
+# The host's input: the results disk gets everything below /run/boot-test.
 save_results() {
     mark finish
     uname -a >$OUT/uname
@@ -114,7 +113,7 @@ save_results() {
     umount /run/results
 }
 
-# The end of a guest without systemd. Nobody may keep the root busy.
+# The end of a guest without systemd. No process may keep the root busy.
 finish() {
     save_results
     kill -TERM -1

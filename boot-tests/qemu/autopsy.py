@@ -1,4 +1,4 @@
-"""What a guest is doing that does not end: its processors, and its programs with the kernel's stack of each, asked over the serial
+"""The state of a guest that does not end: its processors, and its programs with the kernel's stack of each, read over the serial
 line (QEMU's monitor and the kernel's SysRq share it)."""
 import re
 import time
@@ -6,7 +6,7 @@ import time
 MONITOR, BREAK = b"\x01c", b"\x01b"
 END_OF_LINE = 1200
 LOOKS = 6
-JIFFIES = 250  # a second, of the kernels that are booted
+JIFFIES = 250  # in a second, for the kernels that are booted
 PER_TASK = 9  # lines of one program's stack
 TIME = re.compile(r"^\[ *[0-9.]+\] ?")
 
@@ -26,12 +26,12 @@ def _tell(guest, data, seconds):
 
 
 def _plain(text):
-    """Without what moves a cursor."""
+    """The text without cursor movements."""
     return re.sub(r"\x1b(\[[?0-9;]*[A-Za-z]|c)", "", text).replace("\r", "")
 
 
 def _programs(text):
-    """Of SysRq's list of all tasks, those that are no threads of the kernel."""
+    """The tasks in SysRq's list that are not threads of the kernel."""
     out, left = [], 0
     for line in (TIME.sub("", raw) for raw in text.splitlines()):
         task = re.match(r"task:(\S+).*\bpid:(\d+).*\bppid:(\d+)", line)
@@ -44,15 +44,15 @@ def _programs(text):
 
 
 def _monitor(guest, path, line, seconds=0.2):
-    """What the monitor answers to a line."""
+    """The monitor's answer to a line."""
     before = len(_said(path))
     _tell(guest, line.encode() + b"\n", seconds)
     return _plain(_said(path)[before:])
 
 
 def _processors(guest, path):
-    """Where each processor is, looked at a few times: the same few places again and again are a loop; and the top of its stack,
-    with the memory that it points to (an exception's place: is there still what raised it?)."""
+    """The position of each processor, read a few times: the same few positions again and again are a loop; and the top of its stack, with the memory
+    that it points to (at an exception's address: is the instruction that raised it still there?)."""
     _tell(guest, MONITOR, 0.2)
     out = []
     for cpu in range(len(set(re.findall(r"CPU #(\d+)", _monitor(guest, path, "info cpus"))))):
@@ -71,16 +71,15 @@ def _processors(guest, path):
 
 
 def _jump(text, age):
-    """How many seconds its clock has jumped, 0: it has not. A kernel that says that something starved for longer than the machine
-    exists has read another time stamp counter than before (the emulator's is this machine's, whose processors' may differ): its timers
-    then wait for as long."""
+    """The seconds by which the guest's clock has jumped; 0: it has not. A kernel that reports a starvation longer than the machine's age has read
+    another time stamp counter than before (the emulator's is this machine's, whose processors' may differ): its timers then wait for as long."""
     starved = max((int(n) for n in re.findall(r"starved for (\d+) jiffies", text)), default=0) / JIFFIES
     return starved if starved > 2 * age else 0
 
 
 def ask(guest, serial_path, age):
-    """A text for whoever reads that the guest hung, and whether that is for the guest to answer for: its kernel answers, and its clock
-    has not jumped. age: seconds since it was switched on. It ends the guest's usefulness: the caller kills it."""
+    """A text for whoever investigates the hang, and whether the guest is to blame: its kernel answers, and its clock has not jumped. age: seconds
+    since it was switched on. The guest is unusable afterwards: the caller kills it."""
     before = _plain(_said(serial_path))
     jump = _jump(before, age)
     if jump:

@@ -1,5 +1,5 @@
-"""What an administrator does between two boots of a busybox root: a scenario's between.py has a function follow(machine), which reads
-the Status of the boot that was and changes files and declarations of the machine that is switched off."""
+"""An administrator's work between two boots of a busybox root: a scenario's between.py has a function follow(machine), which reads the last boot's
+Status and changes files and declarations of the machine, which is switched off."""
 import importlib.util
 import shutil
 
@@ -18,7 +18,7 @@ class Machine:
 
     def __init__(self, scenario, number, remains, work):
         self.scenario, self.number, self.remains, self._work = scenario, number, remains, work
-        self.folder = work / "declared"  # the declarations as they are now, for whoever corrects them
+        self.folder = work / "declared"  # the current declarations, for corrections
         if not self.folder.exists():
             self.folder.mkdir()
             for path in scenario.declarations():
@@ -36,8 +36,8 @@ class Machine:
         disk.remove(self._work / "root.img", path)
 
     def declare(self):
-        """The declarations in `folder` take the place of the old ones, in the machine's own store; it is sealed, and the image made
-        anew: what `apply` does on the machine."""
+        """The declarations in `folder` replace the old ones, in the machine's own store; the store is sealed, and the image rebuilt: what `apply`
+        does on the machine."""
         store, sealed = self._work / "registry.db", self._work / "boot.snapshot"
         shutil.copy(self.remains.store(), store)
         gone = self._work / "gone.reg"
@@ -52,7 +52,7 @@ class Machine:
 
 
 def follow(scenario, number, remains, work):
-    """Has the scenario's between.py do its work, where there is one."""
+    """Has the scenario's between.py do its work, if there is one."""
     path = scenario.folder / "between.py"
     if not path.exists() or number >= scenario.boots:
         return

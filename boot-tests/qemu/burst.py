@@ -1,4 +1,4 @@
-"""A trace against what cpu_burst noted of each call: its own decoder of .etl files, beside the tool's, for threads, times, processors and values."""
+"""A trace against cpu_burst's notes of each call: its own decoder of .etl files, beside the tool's, for threads, times, processors and values."""
 import collections
 import json
 import struct
@@ -68,7 +68,7 @@ def _in_time(call, event, frequency):
 
 
 def values(calls, events, frequency):
-    """What does not agree, call by call: the payload, who wrote it, when and where."""
+    """The differences, call by call: payload, writer, time and processor."""
     wrong, by_payload = [], collections.defaultdict(list)
     for event in events:
         by_payload[event.payload].append(event)
@@ -88,7 +88,7 @@ def values(calls, events, frequency):
 
 
 def dumped(said, events):
-    """What `dump --json` has otherwise than the decoder here."""
+    """The differences between `dump --json` and the decoder here."""
     own = collections.Counter((e.cpu, e.pid, e.tid, e.time) for e in events)
     other = collections.Counter((e["cpu"], e["pid"], e["tid"], e["raw"]) for e in map(json.loads, said.splitlines())
                                 if e["provider"].get("guid", "").strip("{}") == PROVIDER)
@@ -96,12 +96,12 @@ def dumped(said, events):
 
 
 def switched(calls, switches):
-    """Threads that the kernel's trace has on no processor on which they wrote. switches: (processor, thread that it switched to)"""
+    """Threads that the kernel's trace never switched to on a processor on which they wrote. switches: (processor, thread switched to)"""
     pinned = {(c.before, c.tid) for c in calls if c.before == c.after}
     seen = {tid for cpu, tid in pinned if (cpu, tid) in switches}
     return [f"thread {tid} is never switched to on processor {cpu}" for cpu, tid in sorted(pinned) if tid not in seen]
 
 
 def places(calls):
-    """How many of the calls that were answered with success were begun on each processor."""
+    """The number of successful calls that began on each processor."""
     return dict(sorted(collections.Counter(c.before for c in calls if c.result == 0).items()))

@@ -1,6 +1,6 @@
-"""What a boot costs, without noise: the guest's clock counts instructions (-icount), one processor, and boots of the same image
-that differ in the kernel's command line only. The root is in memory: how long a disk takes is up to this machine, and it would be
-in the figures. It comes with the initramfs, and moving it to its place, before the mark "init", is no part of the figures.
+"""The cost of a boot, without noise: the guest's clock counts instructions (-icount), one processor, and boots of the same image that differ only in
+the kernel's command line. The root is in memory: a disk's time would depend on this machine, and be in the figures. The root comes with the
+initramfs, and moving it to its place, before the mark "init", is not in the figures.
 
 bare     the same initramfs without the root, packed as usual: how long the kernel takes until /init; that boot ends there
 off      autologger=off: nothing of ours starts
@@ -17,7 +17,7 @@ from qemu.remains import Remains
 from qemu.scenario import Scenario
 
 COST = SOURCE / "boot-tests" / "cost"
-# what boot-cpu opens; kernel/source/sources.def has the same names
+# the tracepoints of boot-cpu; kernel/source/sources.def has the same names
 TRACEPOINTS = ("sched:sched_process_exec sched:sched_process_fork sched:sched_process_exit sched:sched_switch sched:sched_waking "
                "block:block_rq_insert block:block_rq_issue block:block_rq_complete irq:softirq_entry irq:softirq_exit")
 OWN_TRACING = "trace_buf_size=16M trace_clock=perf trace_options=stacktrace trace_event=" + ",".join(TRACEPOINTS.split())
@@ -28,8 +28,8 @@ SAME = "norandmaps"  # random addresses make boots of one image differ, with tra
 
 
 class Measured:
-    """One boot: guest seconds from the start of /init to the end of the programs, and the part in which the processor was busy;
-    and the whole boot: the same from the moment when the kernel began, where its clock begins."""
+    """One boot: guest seconds from the start of /init to the end of the programs, and the part in which the processor was busy; and the whole boot:
+    the same from the kernel's start, where its clock begins."""
 
     def __init__(self, remains, kernel_seconds):
         marks = remains.marks()
@@ -88,7 +88,7 @@ def measure(root, profile, runs=1, keep=False, say=lambda text: None):
                 say(f"{kind}: whole boot {found[kind][-1].whole:.6f} s, from /init {found[kind][-1].seconds:.6f} s, busy {found[kind][-1].busy:.2f} s")
         for kind in kinds:
             for one in found[kind]:
-                one.remains.status()  # read before the folder goes
+                one.remains.status()  # read before the folder is removed
                 one.file_bytes = sum(p.stat().st_size for p in one.remains.log_folder().rglob("*.etl"))
     finally:
         if not keep:
@@ -97,7 +97,7 @@ def measure(root, profile, runs=1, keep=False, say=lambda text: None):
 
 
 def figures(found):
-    """Means in seconds, and ratios to "off"; what is added compared with what the kernel's own tracing adds."""
+    """Means in seconds, and ratios to "off"; the added time compared with that of the kernel's own tracing."""
     mean = {kind: sum(m.busy for m in all_of) / len(all_of) for kind, all_of in found.items()}
     from_init = {kind: sum(m.seconds for m in all_of) / len(all_of) for kind, all_of in found.items()}
     whole = {kind: sum(m.whole for m in all_of) / len(all_of) for kind, all_of in found.items()}
@@ -112,25 +112,25 @@ def figures(found):
     out["total"] = _total(found["on"]) - _total(found["off"])
     out["memory_kb"] = found["off"][-1].available_kb - found["on"][-1].available_kb
     out["file_bytes"] = found["on"][-1].file_bytes
-    if not out["events"]:  # a boot that recorded nothing costs nothing, and says nothing
+    if not out["events"]:  # a boot that recorded nothing costs nothing: its figures would mean nothing
         said = found["on"][-1].remains.output("status") or "no Status"
         raise Failed(f"the traced boot wrote no events: {said}")
     return out
 
 
 def _available(remains):
-    """KB of memory for others, when the programs were done: all of the boot is held then."""
+    """KB of available memory, when the programs were done: the memory then holds the whole boot."""
     found = re.search(r"^MemAvailable:\s*(\d+)", remains.output("meminfo-programs") or "", re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
 def _total(boots):
-    """Guest seconds to the end of the machine, with all that waited until the boot was done: files, Status, the merge."""
+    """Guest seconds to the end of the machine, with all the work that waits for the end of the boot: files, Status, the merge."""
     return sum((m.marks["finish"] - m.marks["init"]) / 1e9 for m in boots) / len(boots)
 
 
 def times(keep=False):
-    """Milliseconds of guest time from the start of /init, in the order in which the moments are asked for; None: not seen."""
+    """Milliseconds of guest time from the start of /init, in the order of the requested moments; None: not seen."""
     scenario, work = Scenario(COST / "times"), pathlib.Path(tempfile.mkdtemp(prefix="autologger-boot-times-"))
     try:
         parts = runner.prepare(scenario, work, in_memory=True)

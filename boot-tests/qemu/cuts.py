@@ -1,6 +1,6 @@
-"""A machine whose power is cut at random moments, again and again, on the same disks: whatever they then hold, the file system mounts,
-the store has every key whose commit was reported, every trace opens, and the guard knows of a boot that had come far enough.
-The disks are looked at without a boot; a last boot, uncut, must be as the scenario's `expect` says.
+"""A machine whose power is cut at random moments, again and again, on the same disks: after each cut the file system mounts, the store has every key
+whose commit was reported, every trace opens, and the guard knows of a boot that had come far enough. The disks are examined without a boot; a last
+boot, uncut, must be as the scenario's `expect` says.
 
 One chain of boots per slot (AL_QEMU_SLOTS), each with disks of its own. Before a boot the guard is taken away, as `apply` does."""
 import concurrent.futures
@@ -23,9 +23,9 @@ BEGUN, COMMITTED, SERVED = "boot-test: writing", "boot-test: committed ", "boot-
 
 @dataclasses.dataclass
 class Tally:
-    """What became of the boots of a chain."""
+    """The result of a chain of boots."""
     cuts: int = 0
-    came_to_end: int = 0  # before its moment had come
+    came_to_end: int = 0  # before the moment of the cut
     committed: int = 0  # the highest key
     traces: int = 0  # opened, over all cuts
     tries: int = 0  # the guard knew of the boot
@@ -49,7 +49,7 @@ class Chain:
         serial = self.folder / f"serial-{number}.txt"
         try:
             return machine.boot(line, serial, self.scenario.timeout, cut_after, BEGUN if cut_after is not None else None)
-        except Stuck:  # it was switched off, at another moment than was meant: that is a cut, too
+        except Stuck:  # stuck, it was switched off at another moment than planned: that is a cut, too
             if cut_after is None:
                 return machine.boot(line, serial, self.scenario.timeout)
             said = "\n".join(text for text in serial.read_text(errors="replace").splitlines() if "rcu" not in text)
@@ -64,7 +64,7 @@ class Chain:
             self.tally.cuts += boot.cut
             if not boot.cut:
                 self.tally.came_to_end += 1
-                span *= 0.95  # this machine has become faster
+                span *= 0.95  # this machine boots faster now
             if number > 3 * cuts + 20:
                 raise Failed(f"{self.tally.came_to_end} of {number} boots came to their end before the power was cut")
             try:
@@ -77,7 +77,7 @@ class Chain:
                 say(f"{self.folder.name}: {self.tally}")
 
     def look(self, boot):
-        """What the disk holds, as the next mount finds it."""
+        """The disk's contents, as the next mount finds them."""
         if boot.trouble():
             raise Failed(f"the guest's kernel said: {boot.trouble()}")
         disk.replay(self.root)

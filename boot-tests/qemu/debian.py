@@ -10,7 +10,7 @@ from qemu import disk, grub, kernel, payload
 from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, built, need, run, suite
 
 PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,busybox,zstd"
-MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, and takes ten seconds more
+MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, which takes ten seconds more
 IMAGE_MB = 1200  # sparse
 FOLDERS = CACHE / "roots"
 
@@ -19,7 +19,7 @@ ENVIRONMENT = "env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninte
 
 
 def _mounted(tree, command, *words, timeout=600):
-    """A shell line on this machine, with the mounts in the root that package scripts want; they go with the process."""
+    """A shell line on this machine, with the mounts in the root that package scripts need; the mounts end with the process."""
     script = ('mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && '
               f'mount --bind /dev "$1/dev" && exec {ENVIRONMENT} {command}')
     return run(need("unshare", "util-linux"), "--mount", "--fork", "sh", "-c", script, "sh", tree, *words, timeout=timeout)
@@ -31,7 +31,7 @@ def inside(tree, command, timeout=600):
 
 
 def _settle(tree):
-    """What makes the first boot an ordinary one, and the image small."""
+    """Settings for an ordinary first boot and a small image."""
     (tree / "etc/machine-id").write_text(MACHINE_ID + "\n")
     (tree / "etc/hostname").write_text("guest\n")
     (tree / "etc/fstab").write_text("/dev/disk/by-label/root / ext4 errors=remount-ro 0 1\n")
@@ -50,7 +50,7 @@ def _settle(tree):
 
 
 def _made(name, make):
-    """The folder of that name in the cache, made when it is not there. Half-made ones never get the name."""
+    """The folder of that name in the cache, made if missing. A half-made folder never gets the name."""
     final, work = FOLDERS / name, FOLDERS / (name + ".new")
     if final.is_dir():
         return final
@@ -63,8 +63,8 @@ def _made(name, make):
     return final
 
 
-# name: the package that makes images, where it is told how, and what; an image without modules, because what the emulated machine
-# needs is built in, and unpacking them would take a slow processor seconds
+# name: the package that makes images, its configuration file, and the contents; an image without modules, because the emulated machine's drivers are
+# built in, and unpacking modules takes a slow processor seconds
 MAKERS = {
     "base": ("initramfs-tools", "etc/initramfs-tools/conf.d/boot-tests", "MODULES=list\nCOMPRESS=gzip\n", "update-initramfs -u"),
     "dracut": ("dracut", "etc/dracut.conf.d/boot-tests.conf", 'hostonly="no"\ncompress="gzip"\nno_kernel="yes"\n'
@@ -82,14 +82,14 @@ def _make_root(work, name):
     (work / conf).parent.mkdir(parents=True, exist_ok=True)
     (work / conf).write_text(text)
     shutil.copy(kernel.package_file(), work / "root/kernel.deb")
-    # the emulated machine needs no module either: udev would load fifty, and each costs half a second of a boot
+    # the emulated machine needs no module either: udev would load fifty, at half a second of boot time each
     inside(work, f"dpkg -i /root/kernel.deb && rm -r /root/kernel.deb /lib/modules/*/kernel && depmod -a $(ls /lib/modules) && {rebuild}")
     _settle(work)
 
 
 def _with_other_kernel(work, name, kind):
-    """The root `name` as it is with another kernel's package. Backports' wants a linux-base that the release has not: what it
-    does at an upgrade is of no matter here."""
+    """The root `name` with another kernel's package. The backports kernel wants a newer linux-base than the release has: that package's work at an
+    upgrade does not matter here."""
     copy(base(name), work)
     shutil.copy(kernel.package_file(kind), work / "root/kernel.deb")
     inside(work, 'dpkg --purge --force-depends $(dpkg-query -W -f "\\${Package} " "linux-image-*") && '
@@ -114,7 +114,7 @@ def copy(source, target):
 
 
 def _install_ours(tree, scenario):
-    """autologger as `cmake --install` leaves it, with the libraries of this machine; and the unit that ends the boot."""
+    """autologger as `cmake --install` leaves it, with its libraries from this machine; and the unit that ends the boot."""
     run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(tree)})
     for program in ("autologger", "autologgerd", "autologger-units", "autologger-processes"):
         for name, source in payload.libraries(BUILD / program):
@@ -132,7 +132,7 @@ def _install_ours(tree, scenario):
         (tree / folder).mkdir(parents=True, exist_ok=True)
 
 
-# root: what this test has in a distribution's image (marks, and programs that are run there): (file of GUEST, its place)
+# root: this test's files in a distribution's image (marks, and programs that are run there): (file of GUEST, its place)
 MADE_BY = {
     "initramfs-tools": (("initramfs-tools-hook", "etc/initramfs-tools/hooks/boot-test"),
                         ("initramfs-tools-script", "etc/initramfs-tools/scripts/init-premount/boot-test")),
@@ -148,8 +148,8 @@ def _lay_scripts(tree, scenario):
 
 
 def _apply(tree, scenario):
-    """As an administrator does it: `autologger apply`, which builds the image of the root's kernel, and makes the boot entry where
-    the kernel phase is asked for."""
+    """As an administrator does it: `autologger apply`, which builds the image of the root's kernel, and makes the boot entry if the kernel phase is
+    requested."""
     declarations = list(scenario.declarations())
     if len(declarations) != 1:
         raise Failed(f"{scenario.name}: apply takes one file")
@@ -160,7 +160,7 @@ def _apply(tree, scenario):
 
 
 def image_of(scenario, work):
-    """A machine whose root makes its own image boots the one that is on its disk now: read as a boot loader does, without the journal."""
+    """A machine whose root makes its own image boots the image that is on its disk now: read as a boot loader does, without the journal."""
     if scenario.root not in MADE_BY:
         return
     folder = work / "boot-loader"

@@ -6,7 +6,7 @@ from qemu.places import Failed, need, run
 
 
 def make(image, folder, megabytes, label="root", inodes=None):
-    """An ext4 image of that size with what is in the folder (None: empty)."""
+    """An ext4 image of that size with the folder's contents (None: empty)."""
     pathlib.Path(image).unlink(missing_ok=True)
     source = ["-d", folder] if folder else []
     run(need("mke2fs", "e2fsprogs"), "-q", "-F", "-t", "ext4", "-L", label, "-m", "0", *(["-N", str(inodes)] if inodes else []), *source, image, f"{megabytes}M")
@@ -17,7 +17,7 @@ def copy(source, target):
 
 
 def _debugfs(image, *requests, write=False):
-    """debugfs says what is wrong on its standard error, and exits 0 all the same."""
+    """debugfs reports errors on its standard error, and exits 0 all the same."""
     script = "\n".join(requests) + "\n"
     r = subprocess.run([need("debugfs", "e2fsprogs"), *(["-w"] if write else []), "-f", "-", str(image)], capture_output=True,
                        text=True, input=script, errors="replace", timeout=300)
@@ -69,14 +69,14 @@ def state(image):
 
 
 def correct(image):
-    """Has everything corrected that a full check would find in a fresh image: a guest that checks it would have to boot again."""
+    """Corrects everything that a full check would find in a fresh image: a guest that checks it would have to boot again."""
     r = run(need("e2fsck", "e2fsprogs"), "-f", "-y", image, check=False)
     if r.returncode & ~3:
         raise Failed(f"the file system of {image} cannot be corrected: {r.stdout[-500:]}{r.stderr[-500:]}")
 
 
 def replay(image):
-    """Brings an image to the state that the next mount would find. Its exit code 1 says that it corrected something."""
+    """Brings an image to the state that the next mount would find. The tool's exit code 1 means that it corrected something."""
     r = run(need("e2fsck", "e2fsprogs"), "-p", image, check=False)
     if r.returncode > 1:
         raise Failed(f"the file system of {image} is damaged: {r.stdout[-500:]}{r.stderr[-500:]}")

@@ -1,4 +1,4 @@
-"""What a boot must leave behind, a line each; read from the disks of the machine that is switched off.
+"""Expectations of a boot's remains, a line each; read from the disks of the switched-off machine.
 
   row NAME FIELD OP VALUE          a row of Status: a session, or SESSION/PROVIDER; FIELD is a path in `status --json`
   status FIELD OP VALUE            FIELD is a path in `status --json` that is of no row (stop_reason, merged)
@@ -13,29 +13,29 @@
   before PATH P1 E1 P2 E2          the first P1 E1 is earlier than the first P2 E2
   none-between PATH P1 E1 P2 E2 P3 E3   no P3 E3 from the first P1 E1 to the first P2 E2 after it
   balance NAME                     attempted = written + lost, by counts that are independent of each other
-  output PROGRAM OP TEXT           what a part of the guest said (a file of its /run/boot-test/out)
+  output PROGRAM OP TEXT           the output of a part of the guest (a file of its /run/boot-test/out)
   units PATH PROGRAM OP N          each unit in that output of `systemctl show` has its times in the trace, once, 49 of 50 at most 1 ms off
-                                   on the trace's clock; how many units there are
+                                   on the trace's clock; N: the number of units
   cgroups PATH PROGRAM OP N        each process of the trace has a unit or none, and those of that output (PID and its line of /proc) theirs;
-                                   how many of the latter are in the trace
+                                   N: the number of the latter in the trace
   witness PATH PROVIDER EVENT PROGRAM OP N   each event of that name in that output of a trace instance's `trace` is in the trace, on its
-                                   processor, in order, by its threads; the trace may go on for longer; how many there are
+                                   processor, in order, by its threads; the trace may go on for longer; N: their number
   said PATH PROVIDER EVENT PROGRAM OP N   the events of that name are, in order, the lines "EVENT FIELD=VALUE ..." of that output; pid is
-                                   the header's; how many there are
-  probed PATH PROGRAM OP N         each probe of a driver in the trace is what initcall_debug printed in that output, by device, result and length; how many
-  together PATH PROVIDER1 EVENT1 PROVIDER2 EVENT2 OP N   us that two records of the same events are apart, processor by processor
+                                   the header's; N: their number
+  probed PATH PROGRAM OP N         each probe of a driver in the trace is what initcall_debug printed in that output, by device, result and length; N: their number
+  together PATH PROVIDER1 EVENT1 PROVIDER2 EVENT2 OP N   us between the times of two records of the same events, processor by processor
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
   numbered PATH TALLY              the trace holds each numbered event of that tally (event_writer) once, in order, whole
   burst PATH KERNEL SESSION OP N NOTES...   the calls that cpu_burst noted are the events of the trace PATH, of its dump, its header and the row:
-                                   each once, with its values, thread, time and processor; KERNEL switched to the threads there; how many
-  recover OUTPUT | recover-log PATH   what follows is about what `autologger recover` makes of that file (of the guest's outputs;
+                                   each once, with its values, thread, time and processor; KERNEL switched to the threads there; N: their number
+  recover OUTPUT | recover-log PATH   the lines below are about `autologger recover`'s results for that file (of the guest's outputs;
                                    of its log folder)
   serial has TEXT | serial lacks TEXT
   nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
-  only KERNEL ...                  one of the others, where that kernel was booted (stable, backports, old)
+  only KERNEL ...                  one of the other lines, if that kernel was booted (stable, backports, old)
 OP: = != < <= > >= has lacks. `has` with a list: an element (conditions: the number of one, or a text of its reason)."""
 import json
 import operator
@@ -83,7 +83,7 @@ class Checker:
         self.remains, self.kernel = remains, kernel
 
     def check(self, path):
-        """The lines that do not hold, each with what was found instead; and how many lines there were."""
+        """The failed lines, each with the value found instead; and the number of lines."""
         wrong, lines = [], 0
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             words = shlex.split(line, comments=True)

@@ -1,4 +1,4 @@
-"""A machine with UEFI firmware (OVMF) that boots what its one disk, a FAT volume, has as its boot program."""
+"""A machine with UEFI firmware (OVMF) that boots the boot program of its one disk, a FAT volume."""
 import os
 import shutil
 import subprocess
@@ -26,11 +26,11 @@ def disk_make(disk, loader, megabytes=96):
 
 
 def boot(disk, work, timeout=500):
-    """Everything that the machine says on its serial line until it switches itself off; it may restart before that."""
+    """The machine's output on its serial line until it switches itself off; it may restart before that."""
     shutil.copy(f"{OVMF}/OVMF_VARS_4M.fd", work / "vars.fd")
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio",
             "-accel", "tcg,thread=multi", "-smp", "1", "-net", "none",
-            "-cpu", "qemu64,-hypervisor",  # systemd-boot tells its times only on what it takes for a real machine
+            "-cpu", "qemu64,-hypervisor",  # systemd-boot reports its times only on a machine that looks real
             "-drive", f"if=pflash,format=raw,readonly=on,file={OVMF}/OVMF_CODE_4M.fd", "-drive", f"if=pflash,format=raw,file={work}/vars.fd",
             "-drive", f"file={disk},if=none,id=d0,format=raw,cache=unsafe", "-device", "nvme,drive=d0,serial=x"]
     serial = work / "serial"
@@ -46,5 +46,5 @@ def boot(disk, work, timeout=500):
 
 
 def guest_lines(text):
-    """What the guest's own script said ("guest: ...")."""
+    """The lines of the guest's own script ("guest: ...")."""
     return [line[line.index("guest: ") + 7:] for line in text.replace("\r", "\n").split("\n") if "guest: " in line]

@@ -1,10 +1,10 @@
-"""What `apply` needs of a machine with GRUB, laid into a root: a grub.cfg as grub-mkconfig writes it, GRUB's own programs, an
-environment block. And what it made of them."""
+"""The parts of GRUB that `apply` needs, laid into a root: a grub.cfg as grub-mkconfig writes it, GRUB's own programs, an environment block. And the
+results of `apply`."""
 from qemu import payload
 from qemu.places import Failed, need, run
 
 PROGRAMS = (("grub-editenv", "usr/bin/grub-editenv"), ("grub-reboot", "usr/sbin/grub-reboot"), ("grub-probe", "usr/sbin/grub-probe"))
-# the choice for one boot is taken back before anything is booted
+# the choice for one boot is undone before anything is booted
 CONFIG = """
 if [ -s $prefix/grubenv ]; then
   set have_grubenv=true
@@ -57,7 +57,7 @@ def lay(tree, version, words):
 
 
 def entry_words(tree):
-    """The words on the kernel's command line that the entry which is chosen for the next boot has more than the normal one."""
+    """The words that the next boot's chosen entry adds to the normal entry's kernel command line."""
     chosen = run("grub-editenv", tree / "boot/grub/grubenv", "list")
     custom = tree / "boot/grub/custom.cfg"
     lines = [line.split() for line in custom.read_text().splitlines()] if custom.exists() else []

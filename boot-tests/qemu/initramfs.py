@@ -39,7 +39,7 @@ def archive(folder, inner=None):
 
 
 def early_files(tree, scenario, work):
-    """What the package's hook puts into an image: the early program, its script, the sealed snapshot."""
+    """The files that the package's hook puts into an image: the early program, its script, the sealed snapshot."""
     if scenario.early:
         payload.copy_program(payload.program_of("autologger-early"), tree, "usr/sbin/autologger-early")
     payload.install(SOURCE / "config/initramfs-tools/init-top", tree / "scripts/init-top/autologger", 0o755)
@@ -48,7 +48,7 @@ def early_files(tree, scenario, work):
 
 
 def make(scenario, work, root_tree=None):
-    """The busybox initramfs of a scenario, in the folder `work`. root_tree: a root that comes with it, and lives in memory."""
+    """The busybox initramfs of a scenario, in the folder `work`. root_tree: a root that is packed with it, and lives in memory."""
     tree = work / "initramfs"
     payload.busybox(tree)
     for name in ("dev", "proc", "sys", "run", "root", "tmp", "etc", "boot-test"):

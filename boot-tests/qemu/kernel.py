@@ -1,5 +1,5 @@
-"""Debian's kernels, unpacked below the cache without being installed: that of this machine's release, the newer one that its backports
-have, and an old one (OLD), for the same scenarios once more."""
+"""Debian's kernels, unpacked below the cache without being installed: that of this machine's release, the newer one of its backports, and an old one
+(OLD), for running the same scenarios again."""
 import os
 import re
 import shutil
@@ -22,7 +22,7 @@ def _release(kind):
 
 
 def _apt(kind):
-    """Words for apt: for other releases a configuration of its own, so that this machine's stays what it is."""
+    """apt's options: for other releases a configuration of its own, so that this machine's stays unchanged."""
     if kind == "stable":
         return []
     place = CACHE / f"apt-{kind}"
@@ -40,7 +40,7 @@ def _apt(kind):
 
 
 def _package_name(apt):
-    """The package that the newest cloud kernel is in."""
+    """The name of the newest cloud kernel's package."""
     need("apt-cache", "apt")
     found = re.search(r"Depends: (linux-image-[\w.+-]*cloud-amd64)", run("apt-cache", *apt, "depends", META, check=False).stdout)
     if not found:
@@ -49,12 +49,12 @@ def _package_name(apt):
 
 
 def unpacked(kind):
-    """The folders of the kernels that the cache already has, newest last."""
+    """The folders of the kernels in the cache, newest last."""
     return sorted(p for p in _folder(kind).glob("linux-image-*") if list(p.glob("boot/vmlinuz-*")))
 
 
 def fetch(kind="stable"):
-    """The folder of the unpacked kernel, downloaded when the cache has none."""
+    """The folder of the unpacked kernel, downloaded if it is not in the cache."""
     have = unpacked(kind)
     if have:
         return have[-1]
@@ -70,7 +70,7 @@ def fetch(kind="stable"):
     package = next(work.glob("*.deb"))
     run(need("dpkg-deb", "dpkg"), "-x", package, work)
     final = _folder(kind) / name
-    shutil.copy(package, _folder(kind))  # a root that has the package installed wants the package itself
+    shutil.copy(package, _folder(kind))  # a root with this package installed needs the package itself
     package.unlink()
     os.rename(work, final)
     return final
@@ -82,7 +82,7 @@ def image(kind="stable"):
 
 
 def _headers_folder(release, place):
-    """The unpacked folder that `make -C` wants. Its Makefile names the common one by the path where the package would lie."""
+    """The unpacked folder for `make -C`. Its Makefile names the common one by the path where the package would lie."""
     folder = place / "usr/src" / f"linux-headers-{release}"
     makefile = folder / "Makefile"
     makefile.write_text(re.sub(r"include \S*?/(linux-headers-[\w.+-]+-common/Makefile)", rf"include {place}/usr/src/\1", makefile.read_text()))
@@ -90,7 +90,7 @@ def _headers_folder(release, place):
 
 
 def headers(kind="stable"):
-    """The headers of the cached kernel, unpacked beside it. Missing, with the reason, where they cannot be had: they are of one build."""
+    """The headers of the cached kernel, unpacked beside it. Missing, with the reason, where they cannot be had: they must be of the same build."""
     release = image(kind).name.removeprefix("vmlinuz-")
     place = _folder(kind) / f"headers-{release}"
     if place.exists():
@@ -115,12 +115,12 @@ def headers(kind="stable"):
 
 
 def build_module(source, work, kind="stable"):
-    """The .ko files that Kbuild makes of a copy of the folder `source`, for that kernel, with the compiler that its headers name."""
+    """The .ko files that Kbuild makes from a copy of the folder `source`, for that kernel, with the compiler that its headers name."""
     folder = headers(kind)
     found = re.search(r"gcc-\d+", (folder / ".kernelvariables").read_text())
     need(found.group(0) if found else "gcc", found.group(0) if found else "gcc")
     shutil.copytree(source, work)
-    run(need("make", "make"), "-C", work, f"KERNEL={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=")  # types for BPF would ask for pahole
+    run(need("make", "make"), "-C", work, f"KERNEL={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=")  # types for BPF would need pahole
     return sorted(work.glob("*.ko"))
 
 

@@ -10,8 +10,8 @@ from qemu import autopsy
 from qemu.places import Failed, Stuck, need
 
 CONSOLE = "console=ttyS0 panic=-1 quiet edd=off sysrq_always_enabled"
-QUICK = "mitigations=off cryptomgr.notests no_timer_check"  # what only costs time under emulation
-# A busy machine stops the emulator for longer than the kernel's watchdog of clocks, and the early program's 90 s for a daemon, allow.
+QUICK = "mitigations=off cryptomgr.notests no_timer_check"  # turns off what only costs time under emulation
+# A busy machine stops the emulator for longer than the kernel's clock watchdog, and the early program's 90 s for a daemon, allow.
 PATIENT = "tsc=reliable"
 WAIT = "autologger.wait=600"
 EXACT = "nokaslr tsc=reliable"  # with -icount: the guest's clock counts instructions
@@ -19,8 +19,8 @@ EXACT = "nokaslr tsc=reliable"  # with -icount: the guest's clock counts instruc
 
 @contextlib.contextmanager
 def turn():
-    """Guests of several tests at once would make each other's times worthless: they wait for each other. AL_QEMU_SLOTS says how
-    many may run at once (1); where the guest's clock counts instructions its times stay what they are."""
+    """Concurrent guests of several tests would make each other's times worthless: they wait for each other. AL_QEMU_SLOTS is the number of guests
+    that may run at once (1); where the guest's clock counts instructions its times do not change."""
     slots = max(1, int(os.environ.get("AL_QEMU_SLOTS", "1")))
     held = [os.open(os.path.join(tempfile.gettempdir(), f"qemu.lock{n or ''}"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
             for n in range(slots)]
@@ -42,13 +42,13 @@ def _try(fd):
 
 
 class Boot:
-    """What became of one boot."""
+    """The result of one boot."""
 
     def __init__(self, seconds, serial, cut):
         self.seconds, self.serial, self.cut = seconds, serial, cut
 
     def trouble(self):
-        """What a kernel says when it is not well, or None."""
+        """The kernel's first message of trouble, or None."""
         for line in self.serial.splitlines():
             for sign in ("Kernel panic", "BUG: ", "Oops: ", "general protection fault", "WARNING: CPU", "rcu: INFO: rcu_preempt"):
                 if sign in line:
@@ -57,8 +57,8 @@ class Boot:
 
 
 def threads():
-    """How the emulator runs a guest's processors: by turns in one thread, or with AL_QEMU_PARALLEL each in its own. In threads of their own
-    (QEMU 7.2) about one boot of a hundred on a busy machine stands still: a processor gets no interrupt any more, or both are in soft lockup."""
+    """The emulator's way to run a guest's processors: by turns in one thread, or with AL_QEMU_PARALLEL each in its own. In threads of their own (QEMU
+    7.2) about one boot of a hundred on a busy machine stands still: a processor gets no interrupt any more, or both are in soft lockup."""
     return "multi" if os.environ.get("AL_QEMU_PARALLEL") else "single"
 
 
@@ -74,7 +74,7 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limi
     if initramfs:
         line += ["-initrd", str(initramfs)]
     for number, image in enumerate(disks):
-        throttled = f",throttling.{limit}" if limit and number == 0 else ""  # the root is the first
+        throttled = f",throttling.{limit}" if limit and number == 0 else ""  # the first disk is the root
         line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe{throttled}",
                  "-device", f"nvme,drive=d{number},serial=disk{number}"]
     root = "root=LABEL=root ro" if initramfs else "root=/dev/nvme0n1 rootfstype=ext4 rootwait ro"
@@ -82,7 +82,7 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limi
     return line + ["-append", " ".join(w for w in words if w)]
 
 
-PATIENCE = 2  # a scenario's timeout is that of a fast machine
+PATIENCE = 2  # a scenario's timeout is for a fast machine
 
 
 def boot(line, serial_path, timeout, cut_after=None, cut_at=None):

@@ -1,4 +1,4 @@
-"""What goes into the guests' file systems: programs of this build with the libraries they need, busybox, the guest's scripts."""
+"""Files for the guests' file systems: programs of this build with the libraries they need, busybox, the guest's scripts."""
 import lzma
 import pathlib
 import re
@@ -22,7 +22,7 @@ def install(source, target, mode=None):
 
 
 def libraries(program):
-    """(where the loader looks for it, its file here) of every library that the program wants."""
+    """(the loader's path for it, its file here) of every library that the program needs."""
     said = run(need("ldd", "libc-bin"), program, check=False).stdout
     for line in said.splitlines():
         found = re.match(r"\s*(?:(\S+) => )?(/\S+) \(0x", line)
@@ -64,7 +64,7 @@ def busybox(tree):
 
 
 def _module(name, kind):
-    """A module's own file, and where it lies below lib/modules. Newer kernels have them packed: they are unpacked beside it."""
+    """A module's own file, and its place below lib/modules. Newer kernels pack their modules: they are unpacked beside the packed file."""
     top = kernel.fetch(kind) / "lib/modules"
     found = next(top.rglob(f"{name}.ko"), None)
     if not found:
@@ -75,21 +75,21 @@ def _module(name, kind):
 
 
 def modules(tree, names, kind):
-    """Modules of the guest's kernel where modprobe looks for them, and by their bare names for insmod."""
+    """Puts modules of the guest's kernel where modprobe finds them, and under their bare names for insmod."""
     for name in names:
         source, where = _module(name, kind)
         release, place = where.parts[0], where.relative_to(where.parts[0])
         install(source, tree / "boot-test" / f"{name}.ko", 0o644)
         folder = tree / ("usr/lib" if (tree / "lib").is_symlink() else "lib") / "modules" / release
         if (folder / "modules.dep").exists() and (folder / "modules.builtin").exists():
-            continue  # a distribution's root knows its own
+            continue  # a distribution's root has its own lists
         install(source, folder / place, 0o644)
         with open(folder / "modules.dep", "a", encoding="utf-8") as f:
             f.write(f"{place}:\n")
 
 
 def guest_files(tree, scenario):
-    """The folder /boot-test: the scripts that every guest runs, what this scenario adds, and the clock."""
+    """The folder /boot-test: the scripts that every guest runs, this scenario's additions, and the clock."""
     folder = tree / "boot-test"
     folder.mkdir(parents=True, exist_ok=True)
     install(GUEST / "lib.sh", folder / "lib.sh")

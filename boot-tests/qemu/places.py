@@ -18,15 +18,15 @@ class Missing(Exception):
 
 
 class Stuck(Exception):
-    """The emulated machine stands still: its kernel does not answer, whatever runs in it."""
+    """The emulated machine stands still: its kernel does not answer, though programs may run in it."""
 
 
 class Failed(Exception):
-    """What was asked about is not so."""
+    """An expectation does not hold."""
 
 
 def run(*command, cwd=None, text=True, env=None, timeout=900, check=True, stdin=None):
-    """A program's standard output; Failed with the end of what it said when it fails."""
+    """A program's standard output; Failed with the end of its output when it fails."""
     r = subprocess.run([str(c) for c in command], capture_output=True, text=text, cwd=cwd, env=env, timeout=timeout,
                        input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL)
     if check and r.returncode != 0:

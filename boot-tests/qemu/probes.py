@@ -1,9 +1,9 @@
-"""Probes of drivers in a trace against what the kernel itself printed of the same boot (initcall_debug)."""
+"""Probes of drivers in a trace against the kernel's own output of the same boot (initcall_debug)."""
 import re
 import statistics
 
 LINE = re.compile(r"\[ *(\d+\.\d+)\] probe of (.+) returned (-?\d+) after (\d+) usecs")
-MEDIAN_US, MOST_US = 300, 20000  # an emulated processor may stand still between the two; 76 and 2,009 where nothing else ran
+MEDIAN_US, MOST_US = 300, 20000  # an emulated processor may stand still between the two measurements; 76 and 2,009 where nothing else ran
 
 
 def printed(text):
@@ -12,8 +12,8 @@ def printed(text):
 
 
 def compare(events, text):
-    """(how many probes are in both, what is otherwise). events: those of DeviceProbeEnd, in order. The kernel turns the sign of a result that it prints
-    of the driver's own; the trace begins later than the kernel's text."""
+    """(the number of probes in both, the differences). events: those of DeviceProbeEnd, in order. The kernel turns the sign of a result that it
+    prints of the driver's own; the trace begins later than the kernel's text."""
     have   = [(e["Device"], e["Result"], e["DurationNs"] / 1000) for e in events]
     wanted = printed(text)[-len(have):] if have else []
     wrong  = [f"the kernel printed {len(wanted)} of {len(have)}"] if len(wanted) < len(have) else []

@@ -1,4 +1,4 @@
-"""What a switched-off machine left behind: its Status, its traces, its marks, read from its disks on this machine."""
+"""The remains of a switched-off machine: its Status, its traces, its marks, read from its disks on this machine."""
 import json
 import shutil
 
@@ -30,7 +30,7 @@ class Remains:
         if (self.folder / "results/root").exists():  # of a root in memory
             shutil.rmtree(self.folder / "root", ignore_errors=True)
             (self.folder / "results/root").rename(self.folder / "root")
-        self.uname = self.output("uname") or ""  # read now: the folder is gone when a run has ended
+        self.uname = self.output("uname") or ""  # read now: the folder is removed at the end of a run
         self.table = self.output("status") or ""
         self._summaries, self._status, self._dumped = {}, None, {}
 
@@ -42,12 +42,12 @@ class Remains:
         return path if path.exists() else None
 
     def recover(self, path):
-        """Has `autologger recover` make traces and Status of a file; from here on they are what is looked at. None when it did."""
+        """Has `autologger recover` make traces and Status of a file; from here on these are examined. None: it succeeded."""
         if not path.exists():
             return f"there is no {path.name}"
         folder = self.folder / "recovered"
         folder.mkdir()
-        if self.store():  # of that boot: the Status is brought into it
+        if self.store():  # the store of that boot: the Status is added to it
             shutil.copy(self.store(), folder / "registry.db")
         r = tool("recover", "--unsealed", path, "--log-dir", folder / "logs", "--store", folder / "registry.db", check=False)
         self.recovered, self._status, self._summaries, self._dumped = folder, None, {}, {}
@@ -120,7 +120,7 @@ class Remains:
         return ((known, raw, fields) for known, raw, fields in self._events(name, provider) if wanted in ("*", known) and text in fields)
 
     def frames(self, name, text):
-        """How many frames of the trace's stacks have a name with that text; -1: there is no such trace."""
+        """The number of frames of the trace's stacks with that text in their name; -1: there is no such trace."""
         if ("frames", name) not in self._dumped:
             found = self.logs(name)
             self._dumped[("frames", name)] = run(built("autologger"), "dump", "--symbols", found[0], check=False).stdout if found else None
@@ -135,37 +135,37 @@ class Remains:
         return next(self.times(name, provider, event), None)
 
     def units(self, name, part):
-        """(units that `systemctl show` named, what the trace has otherwise, us by which its times are off, which that is)"""
+        """(the units of `systemctl show`, the trace's differences, the largest error of its times in us, the event with that error)"""
         return units.compare(self._events(name, units.PROVIDER), self.output(part) or "")
 
     def grouped(self, name, part):
-        """(processes of the trace, those of /proc in it, what does not agree)"""
+        """(the trace's processes, those of /proc among them, the differences)"""
         return units.grouped(self._events(name, "Autologger-Kernel-Cgroups"), self._events(name, "Process"), self.output(part) or "")
 
     def witnessed(self, name, provider, event, part):
-        """(events that the kernel's own trace of the boot has, what this one has otherwise)"""
+        """(the number of events in the kernel's own trace of the boot, the differences in this one)"""
         return witness.compare(self._placed(name, provider), event, self.output(part) or "")
 
     def said(self, name, provider, event, part):
-        """(events of that name, where they are not what the lines of an output say)"""
+        """(the number of events of that name, their differences from the lines of an output)"""
         found = self.logs(name)
         dumped = tool("dump", found[0], "--json", "--provider", provider, check=False).stdout if found else ""
         events = [e for e in map(json.loads, dumped.splitlines()) if e["event"] == event]
         return witness.said(events, event, self.output(part) or "")
 
     def probed(self, name, part):
-        """(probes of drivers that the trace has, where they are not what the kernel printed in that output)"""
+        """(the number of driver probes in the trace, their differences from the kernel's lines in that output)"""
         found = self.logs(name)
         dumped = tool("dump", found[0], "--json", "--provider", "Autologger-Device", check=False).stdout if found else ""
         ends = [e["fields"] for e in map(json.loads, dumped.splitlines()) if e["event"] == "DeviceProbeEnd"]
         return probes.compare(ends, self.output(part) or "")
 
     def together(self, name, one, other):
-        """Microseconds that the times of two records of the same events are apart at most."""
+        """The largest distance in microseconds between the times of two records of the same events."""
         return witness.apart(*([(cpu, raw, fields) for event, cpu, raw, fields in self._placed(name, provider) if event == wanted] for provider, wanted in (one, other)))
 
     def burst(self, name, kernel, session, parts):
-        """(events that cpu_burst wrote, what a trace, its header, its dump, the Status and the kernel's trace have otherwise)"""
+        """(the number of events that cpu_burst wrote, the differences in a trace, its header, its dump, the Status and the kernel's trace)"""
         found, row = self.logs(name), self.row(session)
         if not found or not row:
             return 0, ["no such trace, or no such row"]
@@ -194,7 +194,7 @@ class Remains:
             yield name, int(time), int(ticks)
 
     def marks(self):
-        """Each mark with its time in ns; the first counts where one was set twice."""
+        """Each mark with its time in ns; of a mark that was set twice, the first."""
         return {name: time for name, time, _ in reversed(list(self._mark_lines()))}
 
     def after(self, mark, name, provider, event):

@@ -9,7 +9,7 @@ SNAPSHOT = "var/lib/autologger/boot.snapshot"
 
 
 def store(scenario, work):
-    """(store, sealed snapshot) as an administrator would have left them: the scenario's declarations, imported and sealed here."""
+    """(store, sealed snapshot) as an administrator would have left them: with the scenario's declarations, imported and sealed here."""
     path, sealed = work / "registry.db", work / "boot.snapshot"
     for declaration in scenario.declarations():
         tool("import", "--store", path, declaration)

@@ -14,7 +14,7 @@ RESULTS_MB = 128
 
 
 class Outcome:
-    """What became of a scenario."""
+    """The result of a scenario."""
 
     def __init__(self, name):
         self.name, self.wrong, self.lines, self.boots, self.remains, self.work = name, [], 0, [], None, None
@@ -27,11 +27,11 @@ class Outcome:
 
 
 def prepare(scenario, work, in_memory=False):
-    """The kernel, the initramfs and the disks of a scenario. in_memory: the root is no disk."""
+    """The kernel, the initramfs and the disks of a scenario. in_memory: the root is in memory."""
     root, initial = roots.make(scenario, work)
     disks = [root]
     if in_memory and (work / "root/etc/fstab").exists():
-        (work / "root/etc/fstab").write_text("root / tmpfs rw,mode=755,size=80% 0 0\n")  # systemd remounts it writable by this
+        (work / "root/etc/fstab").write_text("root / tmpfs rw,mode=755,size=80% 0 0\n")  # by this line systemd remounts it writable
     if scenario.initramfs and not initial:
         initial = initramfs.make(scenario, work, work / "root" if in_memory else None)
     disk.make(work / "results.img", None, RESULTS_MB, "results")
@@ -43,13 +43,13 @@ def prepare(scenario, work, in_memory=False):
 
 
 def save(work):
-    """Keeps the disks as they were before the first boot."""
+    """Keeps a copy of the disks from before the first boot."""
     for image in work.glob("*.img"):
         disk.copy(image, image.with_suffix(".first"))
 
 
 def refill(work):
-    """Gives the next boot the disks that the first one had."""
+    """Gives the next boot the first boot's original disks."""
     for image in work.glob("*.first"):
         disk.copy(image, image.with_suffix(".img"))
 
@@ -66,7 +66,7 @@ def one_boot(scenario, number, parts, work, exact=False, arguments=""):
 
 
 def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
-    """The outcome; Missing when this machine cannot run it. cuts: how many power cuts, where the scenario has some."""
+    """The outcome; raises Missing when this machine cannot run the scenario. cuts: the number of power cuts, if the scenario has some."""
     outcome = Outcome(scenario.name)
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-boot-{scenario.name}-"))
     outcome.work = work if keep else None
@@ -91,7 +91,7 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
 
 
 def boot_again(scenario, number, parts, work, say, exact=False, arguments=""):
-    """A boot; once more, from the disks as they were, when the emulated machine stood still (machine.boot). Twice is a failure."""
+    """A boot; if the emulated machine stands still (machine.boot), one more from the original disks. Twice is a failure."""
     kept = {image: image.with_suffix(".before") for image in work.glob("*.img")}
     for image, copy in kept.items():
         disk.copy(image, copy)

@@ -1,4 +1,4 @@
-"""A scenario: a folder with scenario.ini, what is declared, what is expected, and perhaps scripts for the guest.
+"""A scenario: a folder with scenario.ini, declarations, expectations, and perhaps scripts for the guest.
 
 scenario.ini:
   [scenario]
@@ -6,7 +6,7 @@ scenario.ini:
   proves     ids of the checklist
   tier       ci | full
   root       busybox | systemd (own initramfs) | initramfs-tools | dracut (both by autologger apply)
-  declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @made@/NAME (default boot.ini)
+  declare    imports into the store, a line each: a file of this folder, @examples@/NAME, @made@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
@@ -19,15 +19,15 @@ scenario.ini:
   modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others), and below /lib/modules, for modprobe
   build-module  folder of a module's source (below the source tree): built for the kernel; it and its .ini lie in /boot-test. Skipped without headers
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
-  disk-limit  what QEMU lets the root disk do, as its throttling options say it ("bps-total=2500000")
-  root-files  number of empty files that a Debian root gets besides (0)
-  stop       end = the daemon is ended; itself = the sessions end by what is declared, at first
+  disk-limit  the root disk's limits, as QEMU's throttling options ("bps-total=2500000")
+  root-files  number of additional empty files in a Debian root (0)
+  stop       end = the daemon is ended; itself = the sessions first end by their declarations
   boots      how often the machine is started (1)
-  cuts       power cuts at random moments before the boot that `expect` is about (0); boot-tests/qemu/cuts.py says what is looked at
+  cuts       power cuts at random moments before the boot that `expect` is about (0); boot-tests/qemu/cuts.py has the checks
   [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
 Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh; else that of
-the folder above), cause (boot-tests/slow: what the verdict has to say, see boot-tests/qemu/slow.py),
-between.py (what an administrator does after a boot, see boot-tests/qemu/between.py),
+the folder above), cause (boot-tests/slow: the expected verdict, see boot-tests/qemu/slow.py),
+between.py (an administrator's work after a boot, see boot-tests/qemu/between.py),
 initramfs/... and root/... (files laid into either)."""
 import configparser
 import pathlib
@@ -93,7 +93,7 @@ class Scenario:
             yield path
 
     def files(self, where):
-        """(place in the image, file here) of what the scenario lays into "initramfs" or "root"."""
+        """(place in the image, file here) of the scenario's files for "initramfs" or "root"."""
         for path in sorted((self.folder / where).rglob("*")):
             if path.is_file():
                 yield path.relative_to(self.folder / where), path
@@ -102,7 +102,7 @@ class Scenario:
         return f"WRITABLE_AFTER={self.writable_after}\nWAIT_AFTER={self.wait_after}\nSTOP={self.stop}\n"
 
     def expectation(self, number):
-        """The file with what is expected after the boot of that number, or None."""
+        """The file of expectations after the boot of that number, or None."""
         path = self.folder / f"expect.{number}"
         if not path.exists() and number == self.boots:
             path = self.folder / "expect"

@@ -1,12 +1,12 @@
-"""Boots with a planted cause: what `autologger report` says of them, beside what systemd-analyze says.
+"""Boots with a planted cause: the verdict of `autologger report`, beside systemd-analyze's output.
 
 A folder of boot-tests/slow is a scenario with a file `cause`:
   rule   the rule of the verdict that has to come first (autologger/analysis/boot_rules.def)
   names  texts that the verdict's sentence has to have, with " & " between them
   kernel   texts that a line of the kernel's log has to have in what `why` says; may be missing
   journal  texts that a line of the journal has to have in what `why` says in the guest (which has a file /etc/slow-why); may be missing
-  seconds  how long it takes at least: in a boot that took six times as long because the host was busy, nobody can be asked to see it
-`keep`: the traces and what systemd-analyze said are copied there, by name."""
+  seconds  its least duration: a boot that took six times as long, on a busy host, does not count
+`keep`: the traces and systemd-analyze's output are copied there, by name."""
 import configparser
 import json
 import pathlib
@@ -23,14 +23,14 @@ SAID = ("analyze-time", "analyze-blame", "analyze-chain", "why")
 
 
 class Found:
-    """What one such boot gave."""
+    """The result of one such boot."""
 
     def __init__(self, scenario):
         self.scenario, self.report, self.said, self.wrong, self.missed, self.seconds, self.busy, self.log = scenario, {}, {}, [], [], 0.0, False, []
 
     @property
     def counts(self):
-        """Whether it says anything of the verdict."""
+        """Whether the boot is a test of the verdict."""
         return not (self.busy and self.missed)
 
     @property
@@ -49,7 +49,7 @@ def cause_of(scenario):
 
 
 def judge(found):
-    """What the verdict does not say."""
+    """Collects what the verdict lacks."""
     rule, names, seconds, journal, log = cause_of(found.scenario)
     found.busy = found.report.get("finish", 0) / 1e3 > BUSY * seconds
     if found.verdict.get("rule") != rule:
@@ -90,7 +90,7 @@ def compare_phases(found):
     for name, seconds in said.items():
         if name not in ours or abs(ours[name] - seconds) > 0.010:
             found.wrong.append(f"{name}: systemd-analyze has {seconds:.3f} s, the report {ours.get(name)}")
-    # the phases are on the trace's clock, which nobody adjusts: under emulation the other one is, by up to 0.2 s
+    # the phases are on the trace's clock, which is never adjusted: under emulation systemd's clock differs by up to 0.2 s
     apart = abs(ours.get("apart", 0)) / 1e3
     user = sum(p["end"] - p["start"] for p in found.report["phases"] if p["start"] >= found.report["userStart"]
                and p["name"] in ("user space", "waiting for a person")) / 1e3
@@ -129,14 +129,14 @@ def boot_one(scenario, keep=None, say=lambda text: None):
 
 
 def show(found, keep):
-    """The verdict, and beside it what systemd-analyze says of the same boot."""
+    """The verdict, and beside it systemd-analyze's output of the same boot."""
     print(f"== {found.scenario.name}: {found.scenario.about} ({found.seconds:.0f} s)")
     print(f"autologger: {found.verdict.get('sentence')}")
     for number in found.verdict.get("numbers", []):
         print(f"    {number['what']}: {number['value']}")
     for name, lines in (("analyze-time", 1), ("analyze-blame", 4), ("analyze-chain", 9)):
         text = [line for line in (found.said.get(name) or "").splitlines() if line.strip()]
-        skip = 2 if name == "analyze-chain" else 0  # what it says of its own signs
+        skip = 2 if name == "analyze-chain" else 0  # its explanation of its own signs
         print(f"systemd-analyze {name[8:]}:", *(f"\n    {line}" for line in text[skip:skip + lines]), sep="")
     for wrong in found.missed + found.wrong:
         print("    WRONG:" if found.counts or wrong in found.wrong else "    not counted, this machine is too busy:", wrong)

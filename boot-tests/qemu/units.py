@@ -1,4 +1,4 @@
-"""What a trace says of systemd's units, held against what `systemctl show` said in the guest."""
+"""The events of systemd's units in a trace, against the output of `systemctl show` in the guest."""
 import json
 import statistics
 
@@ -9,7 +9,7 @@ PROVIDER = "systemd-Units"
 
 
 def shown(text):
-    """{unit: {property: value}} of the blocks that systemctl show prints."""
+    """{unit: {property: value}} of systemctl show's blocks."""
     out = {}
     for block in text.split("\n\n"):
         properties = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -19,7 +19,7 @@ def shown(text):
 
 
 def compare(events, text):
-    """(units that were compared, what does not agree, the largest distance in us of an event from the time that it tells, which that is)"""
+    """(the number of compared units, the differences, the largest distance in us between an event's time and its field, the event with it)"""
     told, wrong, marks = {}, [], []
     for event, raw, fields in events:
         fields = json.loads(fields)
@@ -40,8 +40,8 @@ def compare(events, text):
 
 
 def distance(marks):
-    """How far the times of the file lie from a straight line over the times that they tell, in us: of all but the worst fiftieth, and the
-    worst with its event. An event that was heard of after younger ones were written has their time, and tells its own: that may be."""
+    """The distance of the events' times from a straight line over the times in their fields, in us: of all but the worst fiftieth, and the worst with
+    its event. An event that was learned of after younger ones were written has their time, and its own in its field: that is allowed."""
     if len(marks) < 6:
         return 0, "none"
     marks = sorted(marks, key=lambda m: m[1])
@@ -54,8 +54,8 @@ def distance(marks):
 
 
 def grouped(events, processes, text):
-    """What does not agree between the ProcessCgroup events, the process starts of the trace, and what /proc/PID/cgroup was in the guest, a
-    line "PID 0::/path" each; how many processes there are in the trace, and of those lines."""
+    """The differences between the ProcessCgroup events, the trace's process starts, and /proc/PID/cgroup in the guest, a line "PID 0::/path" each;
+    the number of processes in the trace, and in those lines."""
     told, last, wrong = set(), {}, []
     for _, _, fields in events:
         fields = json.loads(fields)

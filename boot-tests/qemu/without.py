@@ -1,5 +1,6 @@
-"""What-if against what is: planted boots, each a second time with the unit of its verdict masked (systemd.mask=), and how long that took beside what
-`autologger why --without UNIT` says of the first one. One processor, and the guest's clock counts instructions: what else runs here does not matter."""
+"""What-if against what is: planted boots, each a second time with the unit of its verdict masked (systemd.mask=); the second boot's duration beside
+the prediction of `autologger why --without UNIT` for the first. One processor, and the guest's clock counts instructions: other load does not
+matter."""
 import json
 import pathlib
 import shutil
@@ -31,7 +32,7 @@ def _keep(folder, trace, name):
 
 
 def measure(scenario, keep=None, say=lambda text: None):
-    """{name, unit, boot, predicted, least, most, measured}, in milliseconds; {name, wrong} where there is no such figure."""
+    """{name, unit, boot, predicted, least, most, measured}, in milliseconds; {name, wrong} without such a figure."""
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-without-{scenario.name}-"))
     try:
         parts = runner.prepare(scenario, work)

@@ -1,21 +1,21 @@
-"""A boot's events against what a trace instance of the kernel's own, which nobody reads, has recorded of the same boot; and the times of one
-and the same event in two sessions."""
+"""A boot's events against those of an unread trace instance of the kernel's own of the same boot; and the times of one and the same event in two
+sessions."""
 import collections
 import difflib
 import re
 import statistics
 
 LINE = re.compile(r"\s*.+-\d+\s+\[(\d+)\]\s+\S+\s+[\d.]+: (\w+): (.*)")
-RUN = 50  # pairs of which the median counts: an emulated processor may stand still for a while between the two records of an event
+RUN = 50  # pairs per median: an emulated processor may stand still for a while between the two records of an event
 
 
 def _numbers(text):
-    """What tells an event from its neighbours, in both forms of a tracepoint's fields: the ids of threads, if it has some."""
+    """The numbers that tell an event from its neighbours, in both forms of a tracepoint's fields: its thread ids, if any."""
     return tuple(int(n) for n in re.findall(r"\b(?:prev_|next_|)pid(?:=|\": )(\d+)", text))
 
 
 def _threads(fields):
-    """The same in any order, also of context switches of the kernel logger."""
+    """The thread ids in any order, also of the kernel logger's context switches."""
     return tuple(sorted(int(n) for n in re.findall(r"\b(?:(?:prev_|next_|)pid|(?:Old|New)ThreadId)\": (\d+)", fields)))
 
 
@@ -30,7 +30,7 @@ def told(text, event):
 
 
 def compare(events, event, text):
-    """(how many events the kernel's own text has, what the trace has otherwise). events: (event, processor, raw time, fields)"""
+    """(the number of events in the kernel's own text, the trace's differences). events: (event, processor, raw time, fields)"""
     wanted, have, wrong = told(text, event), collections.defaultdict(list), []
     for name, cpu, _, fields in events:
         if name == event:
@@ -44,8 +44,8 @@ def compare(events, event, text):
 
 
 def apart(one, other):
-    """Microseconds that the times of the same events are apart in two sessions at most, by the medians of runs of pairs; None: too few.
-    Each a list of (processor, raw time, fields)."""
+    """The largest distance in microseconds between the times of the same events in two sessions, by the medians of runs of pairs; None: too few. Each
+    is a list of (processor, raw time, fields)."""
     sides = collections.defaultdict(lambda: ([], []))
     for side, events in enumerate((one, other)):
         for cpu, raw, fields in events:
@@ -59,7 +59,7 @@ def apart(one, other):
 
 
 def said(events, event, text):
-    """(how many of these events there are, where they differ from the lines "EVENT FIELD=VALUE ..." of a text), in order. pid is the header's."""
+    """(the number of these events, their differences from the lines "EVENT FIELD=VALUE ..." of a text), in order. pid is the header's."""
     lines = re.findall(rf"\b{re.escape(event)} (\w+=.*)", text)
     wanted = [dict(pair.split("=", 1) for pair in line.split()) for line in lines]
     have = [{name: str(value) for name, value in {**e["fields"], "pid": e["pid"]}.items()} for e in events]

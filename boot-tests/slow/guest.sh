@@ -1,4 +1,4 @@
-# What systemd's own tool says of the same boot, then the end: one file.
+# Saves the output of systemd's own tool for the same boot, then ends: one file.
 end_unit() {
     for try in $(seq 100); do
         systemd-analyze time >$OUT/analyze-time 2>&1 && break
@@ -6,7 +6,7 @@ end_unit() {
     done
     systemd-analyze blame --no-pager >$OUT/analyze-blame 2>&1
     systemd-analyze critical-chain --no-pager >$OUT/analyze-chain 2>&1
-    for try in $(seq 60); do # the provider of units begins when the machine is calm
+    for try in $(seq 60); do # the provider of units starts when the machine is calm
         pidof autologger-units >/dev/null && break
         sleep 0.5
     done

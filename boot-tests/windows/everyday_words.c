@@ -36,7 +36,7 @@ typedef struct DECLSPEC_CACHEALIGN {
     unsigned __int64 wide;
     UNALIGNED USHORT narrow;
 } ALIGNED;
-/* as a program of before 2010 and one of today declare */
+/* declared as before 2010, and as today */
 static ULONG Sum(__in_ecount(count) const ULONG *p, __in ULONG count, __out_opt ULONG *first);
 static ULONG Sum(_In_reads_(count) const ULONG *p, _In_ ULONG count, _Out_opt_ ULONG *first)
 {

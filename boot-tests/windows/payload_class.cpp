@@ -1,8 +1,6 @@
-// A provider class that knows nothing of EventSetInformation: each event carries the provider's and its own metadata as
-// its first two data
-// descriptors, so on channel 11 both stand at the beginning of the payload. The class follows its enablement by the
-// callback alone and tests
-// level and keywords by itself; it takes neither 0 for "all". Standard C++14.
+// A provider class without EventSetInformation: each event carries the provider's and its own metadata as its first two
+// data descriptors, so on channel 11 both stand at the beginning of the payload. The class follows its enablement by
+// the callback alone and tests level and keywords by itself; 0 means "all" for neither. Standard C++14.
 #include <windows.h>
 #include <evntprov.h>
 
@@ -15,7 +13,7 @@ namespace payload
 
 enum : char { kWide = 1, kAnsi = 2, kInt32 = 7, kUInt64 = 10, kDouble = 12, kPointer = 21 };
 
-// Bytes that the compiler puts together.
+// Bytes that are joined at compile time.
 template <std::size_t N> struct Block {
     char byte[N];
 };

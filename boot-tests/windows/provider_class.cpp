@@ -1,6 +1,5 @@
 // Events without a manifest and without macros: metadata that constexpr functions make of literals, a base class that
-// follows its provider's
-// enablement, and one method for each event. Standard C++14.
+// follows its provider's enablement, and one method for each event. Standard C++14.
 #include <windows.h>
 #include <evntprov.h>
 

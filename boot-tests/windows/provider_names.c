@@ -1,4 +1,4 @@
-/* What a tool that lists a provider does, in C and in C++: asks for the size, then for the rest. provider_names
+/* The calls of a tool that lists a provider, in C and in C++: asks for the size, then for the rest. provider_names
  * MANIFEST PROGRAM: a line for each keyword and event of the manifest's provider. PROGRAM holds no manifest. Exit: 1
  * with the line that failed. */
 #include <windows.h>
@@ -78,7 +78,7 @@ static int events(void)
     return 0;
 }
 
-/* The provider stands among those of manifests, and nowhere else. */
+/* The provider is listed among those of manifests, and nowhere else. */
 static int source(void)
 {
     PPROVIDER_ENUMERATION_INFO found;

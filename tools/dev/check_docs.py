@@ -2,8 +2,8 @@
 """The manual is part of the change: verb -> tools/verbs/cmd_<verb>.c -> docs/man/autologger-<verb>.1 -> tools/tests/cases/<verb>-*.case.
 
 Usage: check_docs.py [SOURCE_DIR]. Exit codes: 0 fine, 1 something is missing.
-Also: each man page has an example and its exit codes; a verb is named on the main page and in the README; links between the
-pages lead somewhere; files that docs/ARCHITECTURE.md and docs/architecture name exist.
+Also: each man page has an example and its exit codes; a verb is named on the main page and in the README; links between the pages have targets; files
+that docs/ARCHITECTURE.md and docs/architecture name exist.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def check_verb(root, name, wrong):
-    verb = name.replace("_", "-")  # as it is typed
+    verb = name.replace("_", "-")  # as users type it
     page = root / f"docs/man/autologger-{verb}.1"
     if not (root / f"tools/verbs/cmd_{name}.c").is_file():
         wrong.append(f"tools/verbs/cmd_{name}.c is missing: the verb '{verb}' has no file")

@@ -18,12 +18,12 @@ PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 1, 2, 3, 0x6474E551
 DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_TEXTREL, DT_RUNPATH, DT_FLAGS, DT_FLAGS_1 = 5, 6, 10, 14, 15, 22, 29, 30, 0x6FFFFFFB
 SHT_NOTE, SHT_DYNSYM = 7, 11
 PROPERTY_NOTE, X86_FEATURES, IBT, SHSTK = 5, 0xC0000002, 1, 2
-# what each file that is compiled for an installed program was compiled with; the names of those that a compiler may not have are asked for
+# compiler options of each file of an installed program; options that a compiler may lack are looked up
 FLAGS = ["-fstack-protector-strong", "-fstack-clash-protection", "-ftrivial-auto-var-init=zero", "-fcf-protection=full"]
 
 
 class Elf:
-    """A file of 64 bits, little-endian; sizes and offsets are not trusted: what lies outside is none."""
+    """A file of 64 bits, little-endian; sizes and offsets are not trusted: content outside the file does not exist."""
 
     def __init__(self, path):
         self.path, self.data = str(path), pathlib.Path(path).read_bytes()
@@ -54,7 +54,7 @@ class Elf:
         return 0
 
     def imports(self):
-        """Names of dynamic symbols that the file doesn't define itself."""
+        """Names of dynamic symbols that the file does not define itself."""
         names = set()
         texts = self.at(self.dynamic.get(DT_STRTAB, 0))
         for _, kind, _, _, offset, size, *_ in self.sections:
@@ -87,7 +87,7 @@ class Elf:
 
 
 def missing(elf, marks):
-    """What a program or library lacks, in words. marks: its C library says where jumps may land, so it can say it too."""
+    """The protections that a program or library lacks, in words. marks: its C library marks valid jump targets, so it can do so too."""
     out, dynamic = [], elf.dynamic
     library = DT_SONAME in dynamic
     static = not library and not elf.segment(PT_INTERP)
@@ -106,7 +106,7 @@ def missing(elf, marks):
         out.append("its code is changed at the start (TEXTREL)")
     if DT_RPATH in dynamic or DT_RUNPATH in dynamic:
         out.append("it names folders for its libraries (RUNPATH)")
-    if not static: # a static program has no names; its flags are looked at instead
+    if not static: # a static program has no names; its compiler options are checked instead
         names = elf.imports()
         if "__stack_chk_fail" not in names:
             out.append("no stack protector")
@@ -118,7 +118,7 @@ def missing(elf, marks):
 
 
 def c_library_marks():
-    """A program has the marks only if all that it is linked of has them. Debian 12's start files have not."""
+    """A program has the marks only if all its objects have them. Debian 12's start files lack them."""
     for name in ("Scrt1.o", "crti.o"):
         path = subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=False).stdout.strip()
         if not pathlib.Path(path).is_file() or Elf(path).features() & (IBT | SHSTK) != IBT | SHSTK:
@@ -127,15 +127,15 @@ def c_library_marks():
 
 
 def of_installed(path):
-    """Is this object of what is installed? Tests, their programs and the benches' are not."""
+    """Does this object belong to an installed file? Those of tests, their programs and the benches do not."""
     return not any(word in "/" + path for word in ("/tests/", "/boot-tests/", "bench", "make_traces", "fake_", ".test_", "static_boot"))
 
 
 def compiled(build):
-    """What is wrong with the flags of files, and with their objects."""
+    """Files with wrong compiler options, and wrong objects."""
     out, objects, rows = [], 0, json.loads((build / "compile_commands.json").read_text())
     cache = (build / "CMakeCache.txt").read_text()
-    # config/hardening.cmake asks the compiler; clang takes some with a second word
+    # config/hardening.cmake asks the compiler; clang needs a second word for some options
     taken = [f for f in FLAGS if re.search(rf"^AL_TAKES{re.sub('[-=]', '_', f)}\w*:INTERNAL=1$", cache, re.M)]
     for words in (row["command"].split() for row in rows):
         made = words[words.index("-o") + 1]
@@ -155,7 +155,7 @@ def compiled(build):
 
 
 def installed(build):
-    """Every ELF file that an installation has, read; and how many there are."""
+    """Every ELF file of an installation, read; and their number."""
     out, count, marks = [], 0, c_library_marks()
     with tempfile.TemporaryDirectory() as folder:
         r = subprocess.run(["cmake", "--install", str(build), "--prefix", folder], capture_output=True, text=True, check=False)

@@ -24,7 +24,7 @@ def sources(root):
 
 
 def formatter():
-    """The program, or None and what is there instead."""
+    """The program, or None and the version found instead."""
     seen = []
     for name in (f"clang-format-{VERSION}", "clang-format"):
         path = shutil.which(name)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The number of a kernel event stands in one table, autologger/wire/hooks.def: all else says HOOK_NAME.
+"""A kernel event's number stands in one table, autologger/wire/hooks.def: all other files say HOOK_NAME.
 
 Usage: check_hooks.py [SOURCE_DIR]. Exit codes: 0 fine, 1 a number stands elsewhere, twice in the table, or out of order.
-Tests and the programs of tools/dev have numbers of their own, so that a wrong one of the table is seen. Comments and texts may name a number.
-Numbers below 0x0100 are too common to look for.
+Tests and the programs of tools/dev have numbers of their own, so that a wrong one of the table is noticed. Comments and texts may name a number.
+Numbers below 0x0100 are too common to search for.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ NOISE = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.S)
 GUID = re.compile(r"0x[0-9a-fA-F]{8}, 0x[0-9a-fA-F]{4}, 0x[0-9a-fA-F]{4}")
 NUMBER = re.compile(r"(?<!\w)0x([0-9A-Fa-f]{4})(?!\w)")
 LOOKED = re.compile(r"^(autologger|tools)/.*\.(c|h|def)$")
-# flags of their own, and the headers of Windows' names
+# flags with values of their own, and the headers with Windows' names
 NOT = re.compile(r"/tests/|/bench/|^tools/dev/|^autologger/include/|^autologger/schema/schema\.h$|/hooks\.def$|\.bpf\.c$")
 
 

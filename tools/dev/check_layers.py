@@ -2,8 +2,8 @@
 """Who may include whom: reads the table "Who may include whom" in docs/ARCHITECTURE.md and holds the sources to it.
 
 Usage: check_layers.py [SOURCE_DIR]. Exit codes: 0 fine, 1 an arrow points the wrong way.
-Also: iniparser, sqlite3 and yajl are each seen by as few files as the page says; nobody includes a tests folder; includes
-start at the root; the installed headers include nothing of ours.
+Also: iniparser, sqlite3 and yajl are each included by as few files as the page says; no file includes a tests folder; includes start at the root; of
+our files the installed headers include only each other.
 """
 import pathlib
 import re
@@ -48,7 +48,7 @@ def read_table(page):
 def sources(root):
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
     names = listed.stdout.split("\n") if listed.returncode == 0 else [str(p.relative_to(root)) for p in root.rglob("*")]
-    # below docs lie samples for other builds: a kernel module
+    # docs has samples for other builds: a kernel module
     return sorted(n for n in set(names) if n.endswith((".c", ".h", ".cpp", ".def")) and not n.startswith(("build/", "docs/"))
                   and (root / n).is_file())
 
@@ -65,7 +65,7 @@ def allowed(table, row, target):
 
 
 def check_include(table, name, row, target, quoted, root):
-    """What is wrong with one include, or None."""
+    """The error of one include, or None."""
     own = (root / target).is_file()
     if not own:
         if quoted and not (row == "autologger/include" and (root / row / target).is_file()):
@@ -95,7 +95,7 @@ def main():
             line, target = text.count("\n", 0, match.start()) + 1, match.group(2)
             beside = pathlib.PurePosixPath(name).parent / target
             if (root / beside).is_file() and "/tests/" in name and "/" not in target:
-                continue  # a test's own part beside it
+                continue  # a test's own helper file beside it
             problem = check_include(table, name, row, target, match.group(1) == '"', root)
             if problem:
                 wrong.append(f"{name}:{line}: {problem}. Do: move the code, or the arrow in docs/ARCHITECTURE.md")

@@ -2,8 +2,8 @@
 """Functions stay short: over 100 lines is an error, over 60 is reported; files: over 1000 is an error, over 600 reported.
 
 Usage: check_lengths.py [SOURCE_DIR]. Exit codes: 0 fine, 1 something is over a hard limit.
-A function is what starts with "{" in the first column (or a line in the first column that ends in ") {") and ends with "}"
-in the first column; test programs are measured too.
+A function starts with "{" in the first column (or a line in the first column that ends in ") {") and ends with "}" in the first column; test programs
+are measured too.
 """
 import pathlib
 import subprocess

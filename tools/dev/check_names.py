@@ -2,8 +2,8 @@
 """A name belongs to one file: static functions, static variables and struct tags of production code that two files define are errors.
 
 Usage: check_names.py [SOURCE_DIR]. Exit codes: 0 fine, 1 two files define the same name.
-Tests and boot-tests are left out: their programs are linked one by one. So are structs that a header declares without defining them (opaque
-types with one owner). Only definitions in the first column count.
+Tests, boot-tests, tools/writers and BPF programs are left out: they are linked one by one, or exchanged for each other. So are
+structs that a header declares without defining them (opaque types with one owner). Only definitions in the first column count.
 """
 import collections
 import pathlib
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-APART = ("boot-tests/", "build/", "docs/", "tools/writers/")  # programs, and libraries that are exchanged for each other
+APART = ("boot-tests/", "build/", "docs/", "tools/writers/")  # programs, and libraries that replace each other
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|#[^\n]*(?:\\\n[^\n]*)*', re.S)
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|_Alignas\([^()]*\)")
 FUNCTION = re.compile(r"^static\b[^;={}()]*?\b(\w+)\s*\(", re.M)

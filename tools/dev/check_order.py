@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""No two reads of one cursor stand where C leaves their order open: in one initialiser list, in one argument list, or on both sides of
-an operator. gcc and clang order them differently, and nothing warns.
+"""Two reads of one cursor must not stand where C leaves their order open: in one initialiser list, in one argument list, or on both sides of an
+operator. gcc and clang order them differently, and no compiler warns.
 
 Usage: check_order.py [SOURCE_DIR]. Exit codes: 0 fine, 1 an order is open.
-A read is a call of a function that takes a cursor, a writer, or a pointer to a pointer (STATEFUL), which it moves on. Two calls collide if
-both are given the same argument there. `&&`, `||`, `?:`, the comma operator and the commas between declarations do order them.
+A read is a call of a function that advances its argument: a cursor, a writer, or a pointer to a pointer (STATEFUL). Two calls collide if both get the
+same such argument. `&&`, `||`, `?:`, the comma operator and the commas between declarations do order them.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-# Types of a parameter that a function moves on. A const one is only looked at.
+# Types of a parameter that a function advances. A const one is only read.
 STATEFUL = re.compile(r"^(?:struct (?:cursor|writer) \*|(?:const )?(?:uint8_t|char|void|unsigned char|uint16_t|wchar_t) \* ?(?:const )?\*)")
-# The functions that macros of registry-sim/base/cursor.h make.
+# Functions defined by macros of registry-sim/base/cursor.h.
 MADE = {"cur_u8": {0}, "cur_u16": {0}, "cur_u32": {0}, "cur_u64": {0}}
 TOKEN = re.compile(r"[A-Za-z_]\w*|\.?\d[\w.]*|->|&&|\|\||[-+*/%&|^<>=!]=|<<=?|>>=?|\+\+|--|\.\.\.|\S")
 NOISE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
@@ -30,14 +30,14 @@ def sources(root):
 
 
 def bare(text):
-    """The text without comments, and with empty strings, line for line."""
+    """The text without comments, and with empty strings; line numbers are kept."""
     def replaced(m):
         return ('""' if m.group()[0] == '"' else "0" if m.group()[0] == "'" else " ") + "\n" * m.group().count("\n")
     return NOISE.sub(replaced, text)
 
 
 def stateful(text):
-    """{function: places of the parameters that it moves on} of what the text declares or defines."""
+    """{function: indexes of the parameters that it advances} for the functions that the text declares or defines."""
     found = {}
     for name, parameters in FUNCTION.findall(text):
         places = {i for i, p in enumerate(parameters.split(",")) if STATEFUL.match(" ".join(p.split()).replace("* *", "**"))}
@@ -46,7 +46,7 @@ def stateful(text):
 
 
 def tokens(text):
-    """[(token, line)]; directives are left out, but for what a #define stands for."""
+    """[(token, line)]; without directives, but with the replacement text of #define."""
     found, line = [], 1
     for at in text.replace("\\\n", "\\\f").split("\n"):
         code = re.sub(r"^\s*#\s*define\s+\w+(\([^)]*\))?|^\s*#(?!\s*define).*", ";", at, flags=re.S)
@@ -78,7 +78,7 @@ class File:
         return before in ("=", ",", "{", "(", "]") and (before not in "{" or self.is_list(i - 1))
 
     def split(self, begin, end, at):
-        """The parts between tokens of `at` on the level of [begin, end)."""
+        """The parts between tokens in `at` at the top level of [begin, end)."""
         part, i = begin, begin
         while i < end:
             t = self.tokens[i][0]
@@ -89,7 +89,7 @@ class File:
         yield part, end
 
     def apart(self, parts):
-        """Parts in no order: what they move on; what two of them do is wrong."""
+        """Parts in no order: returns what they advance; two parts that advance the same argument are an error."""
         had = {}
         for begin, end in parts:
             for key, line in self.moved(begin, end).items():
@@ -108,7 +108,7 @@ class File:
         return had
 
     def operand(self, begin, end):
-        """An expression of operators without an order of their own."""
+        """An expression of operators that do not order their operands."""
         had, i = {}, begin
         while i < end:
             t, line = self.tokens[i]
@@ -119,7 +119,7 @@ class File:
                     now = self.arguments(before, i + 1, close)
                 elif t == "{":
                     now = self.apart(self.split(i + 1, close, {","}))
-                elif before in STATEMENTS:  # what follows the bracket is a statement of its own
+                elif before in STATEMENTS:  # the bracket is followed by a statement of its own
                     self.moved(i + 1, close)
                 else:
                     now = self.moved(i + 1, close)
@@ -132,14 +132,14 @@ class File:
         return had
 
     def moved(self, begin, end):
-        """What an expression moves on; its parts between ordering operators are in order."""
+        """What an expression advances; its parts between ordering operators are in order."""
         had = {}
         for part in self.split(begin, end, {"&&", "||", "?", ":", ",", ";"}):
             had.update(self.operand(*part))
         return had
 
     def check(self):
-        """Statement by statement: blocks are gone into, lists are part of their expression."""
+        """Statement by statement: blocks are descended into, lists are part of their expression."""
         i, begin, last = 0, 0, len(self.tokens)
         while i < last:
             t = self.tokens[i][0]

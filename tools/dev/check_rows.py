@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Every row of what the project set out to do is named where it is proved: by a test, or by docs/DIFFERENCES.md, which says why there is none.
+"""Every row of the project's goals is named where it is proved: in a test, or in docs/DIFFERENCES.md, which says why there is no test.
 
 Usage: check_rows.py [SOURCE_DIR] [--list]. --list prints each row with the files that name it. Exit codes: 0 fine, 1 a row is named nowhere, or
 is named and still listed as open, or there is no such row, or several are named as a range.
-A row is a group's letters and a number, ANA-08; each is named by itself. In tests they stand in the head comment, in DIFFERENCES.md in comments
-that a reader of the page does not see. Only tests of the CI tier count: no benches, no tests of foreign files, no helpers, not this rule's own test.
+A row is a group's letters and a number, ANA-08; each is named by itself. Tests name rows in their head comment, DIFFERENCES.md in comments that its
+readers do not see. Only tests of the CI tier count: no benches, no tests of foreign files, no helpers, not this rule's own test.
 """
 import pathlib
 import re
@@ -14,7 +14,7 @@ import sys
 # How many rows each group has.
 GROUPS = {"ANA": 13, "API": 30, "CON": 23, "COR": 24, "CTL": 24, "ENB": 15, "KRN": 24, "LEG": 13, "LGT": 13, "MAN": 21, "MRG": 12, "REG": 27,
           "SEC": 12, "SES": 25, "SPC": 11, "TLG": 19}
-# Not yet: nothing proves them, or not the whole of them. A test that does takes its row off.
+# Open: without a proof, or without a complete one. A test that proves a row removes it from here.
 OPEN = {
     "CTL-21": "a set that collects counters as well as events and configuration",
     "CTL-22": "a window to set sessions up",
@@ -36,7 +36,7 @@ def text_of(root, name):
 
 
 def proves(root, name, registered):
-    """Is it the page of differences, or a test that the CI tier runs?"""
+    """Is it the page of differences, or a test of the CI tier?"""
     path = pathlib.PurePath(name)
     if name == "docs/DIFFERENCES.md":
         return True
@@ -48,12 +48,12 @@ def proves(root, name, registered):
         return re.search(r"^tier *= *ci", text_of(root, name), re.M) is not None
     if name.startswith("boot-tests/e2e/"):
         return f"al_e2e({path.stem} " in registered
-    # other programs: those that a CMakeLists.txt names
+    # other programs: only those that a CMakeLists.txt names
     return ("/tests/" in name and path.suffix == ".py" or name.startswith("boot-tests/") and not path.suffix) and path.name in registered
 
 
 def named(root):
-    """Row -> the files that name it; and what looks like a row and is none."""
+    """Row -> the files that name it; and names that look like a row but are none."""
     where, strange, every = {}, [], files(root)
     registered = "\n".join(text_of(root, name) for name in every if pathlib.PurePath(name).name == "CMakeLists.txt")
     for name in every:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The symbols that Debian's packages promise are those that the libraries export: debian/*.symbols against the version scripts, and with
-AL_BINARY_DIR set the version scripts against what nm finds in the libraries (a linker takes names that nothing defines).
+"""The symbols that Debian's packages promise equal the libraries' exports: debian/*.symbols against the version scripts, and with AL_BINARY_DIR set
+the version scripts against nm's list of the libraries (a linker accepts names that nothing defines).
 
 Usage: check_symbols.py [SOURCE_DIR] [--write]. --write makes the files anew; symbols that were there keep the version that they had, new ones get
 that of debian/changelog. Exit codes: 0 fine, 1 they differ (each is named).

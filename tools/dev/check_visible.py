@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""What others chose is escaped where it is printed: no name of a provider, session, file or program moves the cursor of a terminal, nor makes a line
-of its own in the journal (registry-sim/win32/visible.h).
+"""Names that others chose are escaped where they are printed: no name of a provider, session, file or program moves the cursor of a terminal, nor
+starts a line of its own in the journal (registry-sim/win32/visible.h).
 
 Usage: check_visible.py [SOURCE_DIR]. Exit codes: 0 fine, 1 something is printed as it is.
-- The daemon and all below it write to stderr by visible_line alone.
-- The tools, and what prints text for them, put strings into text by visible_printf: printf or fprintf with %s or %c is an error, as is puts of
-  something that is no literal. A line whose comment begins with "visible:" says why it need not.
-- No format's argument has a newline of our own in it: visible_printf would escape it.
+- The daemon and the folders below it write to stderr by visible_line alone.
+- The tools, and functions that print text for them, put strings into text by visible_printf: printf or fprintf with %s or %c is an error, as is puts
+of anything but a literal. A line whose comment begins with "visible:" gives the reason for an exception.
+- No argument of a format has a newline of our own in it: visible_printf would escape it.
 """
 import pathlib
 import re
 import subprocess
 import sys
 
-# print text, or hand it to something that does
+# files that print text, or pass it to a function that does
 TEXT = re.compile(r"^(tools/(?!tests/|dev/|portable/|ust/|writers/)(?:\w+/)?[^/]+\.c|autologger/report/(boot_text|compare_view)\.c|autologger/consumer/(losses|summary_print)\.c"
                   r"|autologger/daemon/early/early(_report)?\.c)$")
-# programs for developers; files of other forms, whose own rules say what is escaped
+# programs for developers; files of other forms, with escaping rules of their own
 OTHER = re.compile(r"^tools/(bench/\w+|verbs/cmd_bench|demo|live/filter_words|view/tracerpt_report)\.c$")
 QUIET = re.compile(r"^(autologger|registry-sim)/.*\.c$")
 CALL = re.compile(r"(?<![\w])(printf|fprintf|dprintf|fwrite|puts|fputs|perror|visible_printf|visible_line|text_table_line)\(")
@@ -24,7 +24,7 @@ STRING = re.compile(r"%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[sc]")
 
 
 def arguments(text, at):
-    """The arguments of the call whose '(' ends at `at`, and where it ends. Literals and brackets are whole."""
+    """The arguments of the call whose '(' ends at `at`, and its end. Literals and brackets are kept whole."""
     found, depth, start, quote, i = [], 1, at, "", at
     while i < len(text) and depth:
         c = text[i]
@@ -51,7 +51,7 @@ def literals(argument):
 
 
 def wrong(name, called, given):
-    """What is wrong with a call, or None."""
+    """The error of a call, or None."""
     formatted = {"printf": 0, "fprintf": 1, "dprintf": 1, "visible_printf": 1, "visible_line": 1, "text_table_line": 1}
     to_stderr = called == "perror" or (given and given[0] == "stderr") or (given and given[-1] == "stderr")
     if QUIET.match(name) and to_stderr and called != "visible_line" and name != "registry-sim/base/visible_print.c":

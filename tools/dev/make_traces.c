@@ -89,7 +89,7 @@ static void make_traces_end(struct make_traces_making *m, uint64_t events_lost)
     free(m);
 }
 
-/* A record's header holds its size, at offset 0 or 4. */
+/* A record's header holds the record's size, at offset 0 or 4. */
 static void record(struct make_traces_making *m, unsigned cpu, const void *bytes, size_t size)
 {
     const uint32_t whole = (uint32_t)(size + 7) & ~7u;

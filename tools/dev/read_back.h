@@ -24,15 +24,15 @@
 #include <cmocka.h>
 
 #ifndef READ_BACK_LIVE
-/* fields that have a value on live machines alone; its definition names the test that reads them */
+/* fields that have a value only on live machines; the definition names the test that reads them */
 #define READ_BACK_LIVE ""
 #endif
 enum { READ_BACK_CLASSES = 256, READ_BACK_LINE = 4096 };
 struct read_back {
     char key[200]; /* "TcpIp/SendIPV4 060A v2", "Autologger-Kernel-Power/CpuIdle" */
     char line[READ_BACK_LINE];
-    char bad[1200]; /* what is wrong with its layout, or "" */
-    /* of all events of the class: names, and those of fields that once had a value */
+    char bad[1200]; /* the error of its layout, or "" */
+    /* of all events of the class: field names, and the names of fields that ever had a value */
     char                        fields[1024], filled_names[1024];
     const struct written_class *row;
     unsigned                    filled; /* fields of the event that is kept */

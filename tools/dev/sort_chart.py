@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what `autologger bench latency --runs FILE` measured: the processor time of each run of the sorting program, with its events on and off.
+"""Draws the result of `autologger bench latency --runs FILE`: the processor time of each run of the sorting program, with its events on and off.
 
 Usage: sort_chart.py RUNS.json CHART.svg. The chart has nothing that is not in RUNS.json. Exit codes: 0, 100 called wrongly.
 """

@@ -23,13 +23,13 @@ step() {
     return "$code"
 }
 
-# beside NAME COMMAND...: runs a program beside what follows; what it prints is put into the log when it has ended.
-# settled NAME: waits for it and returns its exit code, also when asked again. BESIDE_SECONDS[NAME]: how long it took.
+# beside NAME COMMAND...: runs a program in the background; its output goes to the log when it has ended.
+# settled NAME: waits for it and returns its exit code, also at a second call. BESIDE_SECONDS[NAME]: its duration.
 declare -A BESIDE_PID BESIDE_CODE BESIDE_SECONDS
 beside() {
     local name=$1
     shift
-    # a session of its own, which end_beside ends whole
+    # a session of its own, which end_beside ends as a whole
     setsid bash -c '"$@" >"build/beside-$0.log" 2>&1; code=$?; echo "$SECONDS" >"build/beside-$0.seconds"; exit "$code"' "$name" "$@" &
     BESIDE_PID[$name]=$!
 }
@@ -51,7 +51,7 @@ end_beside() {
     done
 }
 trap end_beside EXIT
-# All that runs beside has ended: what follows has the machine for itself.
+# Waits for all background programs: what follows has the machine for itself.
 all_settled() {
     local name
     for name in "${!BESIDE_PID[@]}"; do
@@ -59,7 +59,7 @@ all_settled() {
     done
     return 0
 }
-# step_beside "words" NAME: as step, for what was begun by beside.
+# step_beside "words" NAME: as step, for a program that beside started.
 step_beside() {
     step "$1" settled "$2"
     local code=$?
@@ -67,7 +67,7 @@ step_beside() {
     return "$code"
 }
 
-# show_log_end: what a person needs to see of a failed step.
+# show_log_end: the part of the log that shows why a step failed.
 show_log_end() {
     echo "---- the end of $LOG"
     tail -n "${1:-40}" "$LOG"
@@ -95,7 +95,7 @@ apt() {
         -o Acquire::Retries=3 "$@" </dev/null
 }
 
-# The lists may be locked by another apt-get: updating waits, too.
+# Another apt-get may hold the lists' lock: updating waits, too.
 apt_update() {
     local try
     for try in 1 2 3 4 5 6; do
@@ -105,7 +105,7 @@ apt_update() {
     return 1
 }
 
-# install_packages "build check": what is missing of it, if we may. Sets STILL_MISSING.
+# install_packages "build check": installs the missing ones of these packages, if permitted. Sets STILL_MISSING.
 install_packages() {
     local missing
     STILL_MISSING=""

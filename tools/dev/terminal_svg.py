@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns what a command printed into a picture for the README.
+"""Turns a command's output into a picture for the README.
 
 Usage: build/release/autologger status --store FILE | terminal_svg.py 'autologger status' > docs/status.svg
        build/release/autologger why FILE | terminal_svg.py 'autologger why' 112 > docs/why.svg

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them; with --steady
-(a run, and a second one of what failed in it) which tests failed both times and which only once.
+"""Totals of ctest's JUnit files: a line a file, the failed and skipped tests by name; with --sum one line over all of them; with --steady (a run, and
+a second one of its failed tests) the tests that failed both times and those that failed only once.
 
 Usage: test_totals.py [--sum] FILE.xml... | --steady FIRST.xml SECOND.xml. Exit codes: 0; files that are missing count as nothing.
 """
@@ -27,7 +27,7 @@ def totals(path):
 
 
 def worth_showing(lines):
-    """The end, and of what comes before it the lines that name an error."""
+    """The end of the output, and before it the lines that name an error."""
     telling = [line for line in lines[:-SHOWN] if TELLING.search(line)]
     return telling[:SHOWN] + lines[-SHOWN:]
 

@@ -32,7 +32,7 @@ static void rows(void **state)
                     *r->unit && *r->peer_version);
         assert_int_equal(r->rounds, BENCH_KERNEL_LEAST);
         if (strstr(r->row, "daemon CPU"))
-            assert_true(r->ratio <= r->goal); /* by far: no other load of the machine changes that */
+            assert_true(r->ratio <= r->goal); /* passes by far, whatever the load of the machine */
         if (strcmp(r->row, "switches that have a stack") == 0)
             assert_true(r->ours > 98);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What "autologger convert" writes is opened by speedscope (the npm package) in a headless Chromium: Chrome's JSON and folded stacks of a boot,
-of waiting. It knows their form, and has nothing to say against what is in them.
+"""speedscope (the npm package) opens the output of "autologger convert" in a headless Chromium: Chrome's JSON and folded stacks of a boot, of
+waiting. It recognises their form, and reports no error in their content.
 
 Usage: foreign_viewers.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. speedscope is looked for in $AL_SPEEDSCOPE (the folder of the package), else
 where npm installs it. Exit codes: 0 passed, 1 failed, 77 skipped."""
@@ -41,13 +41,13 @@ def convert(trace, form, out, *more):
 
 
 def show(browser, release, folder, made):
-    """Opens a file as speedscope's own command does: a script that hands it over, named behind the '#'."""
+    """Opens a file as speedscope's own command does: a script passes the file, and is named behind the '#'."""
     script = folder / (made.name + ".js")
     script.write_text(f"speedscope.loadFileFromBase64({json.dumps(made.name)}, {json.dumps(base64.b64encode(made.read_bytes()).decode())})")
     browser.said.clear()
     browser.ask("Page.navigate", url="about:blank")
     browser.ask("Page.navigate", url=(release / "index.html").as_uri() + "#localProfilePath=" + str(script))
-    browser.until(f"document.title.includes({json.dumps(made.name)})", 60)  # set when the profile is there
+    browser.until(f"document.title.includes({json.dumps(made.name)})", 60)  # set when the profile is shown
     browser.frame()
     return browser.run("document.body.innerText")
 

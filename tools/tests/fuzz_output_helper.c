@@ -1,6 +1,5 @@
-/* What a command without rights asks the maker of its outputs for, of any bytes, one request behind another: what is
- * made has the names that the command was called with, and those that a folder of its own may have; what was there
- * before is as it was. */
+/* Any bytes as requests of a command without rights to its output helper, one behind another: only the names that the
+ * command was called with, and allowed names in its own folder, are made; existing files stay as they were. */
 #include "tools/files/output_helper.h"
 
 #include <dirent.h>
@@ -23,7 +22,7 @@ static void must(bool holds)
         abort();
 }
 
-/* Removes what is in `made`; each name is one without a folder that leads anywhere. */
+/* Removes the files in `made`; no name may lead out of it. */
 static void made_empty(void)
 {
     DIR *d = opendir(made);
@@ -94,7 +93,7 @@ static void one(struct output_helper *h, const uint8_t *data, size_t size)
     must(reply.passed == (fd >= 0));
     if (fd >= 0) {
         const int how = fcntl(fd, F_GETFL) & O_ACCMODE; /* 3: for ioctl alone */
-        /* what was there before would be seen to change */
+        /* a write to an existing file would be noticed */
         must(write(fd, "x", 1) == 1 || (how != O_WRONLY && how != O_RDWR));
         close(fd);
     }
@@ -108,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begun                  = true;
     struct output_helper h = {.output = {{target, temporary, -1, false, false}, {made, NULL, -1, false, false}},
                               .count  = 2};
-    if (size && data[0] & 1) /* somebody has put a link there */
+    if (size && data[0] & 1) /* an attacker has put a link there */
         must(symlink("other", temporary) == 0);
     for (unsigned n = 0; n < REQUESTS && size; n++) {
         const size_t used = size < sizeof(struct output_ask) ? size : sizeof(struct output_ask);

@@ -9,8 +9,8 @@
 #         open     a daemon that was started by hand, and settings that protect from nothing
 #         closed   a daemon that its unit started, and Debian's settings
 #         keep     the tree is there already
-# Its programs are STUBS that write down how they were called: update-initramfs, lsinitramfs, dracut, grub-reboot, grub-editenv, bootctl,
-# systemctl; "chroot" is a stub too, in a PATH of its own, which runs them.
+# Its programs are STUBS that record how they were called: update-initramfs, lsinitramfs, dracut, grub-reboot, grub-editenv, bootctl, systemctl;
+# "chroot" is a stub too, in a PATH of its own, which runs them.
 set -e
 kinds=$1
 shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does what docs/HOWTO-manifest.md says, as it stands there: its parts go into the template's manifest, its program is compiled, its commands run.
+"""Follows docs/HOWTO-manifest.md literally: its parts go into the template's manifest, its program is compiled, its commands are run.
 
 Usage: run_howto_manifest.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed, 77 skipped.
 Proves: MAN-18, MAN-19, SPC-09: the six steps, and that what the page decodes of the trace is what comes out.
@@ -13,7 +13,7 @@ import tempfile
 
 
 def put_parts(path, blocks):
-    """The page's parts in place of those of the template's manifest; maps go before the templates, resources in place of its resources."""
+    """The page's parts replace those of the template's manifest; maps go before the templates, resources replace its resources."""
     text = path.read_text(encoding="utf-8")
     parts = [(m.group(1), m.group(0)) for block in blocks for m in re.finditer(r"^<(\w+)[^>]*>.*?^</\1>", block, flags=re.S | re.M)]
     for name in dict.fromkeys(name for name, _ in parts):

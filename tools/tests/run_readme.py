@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does what docs/USES.md says for use 2: its program, its configuration and its commands, as they stand there; the README shows lines of them.
+"""Follows docs/USES.md for use 2 literally: its program, its configuration and its commands; the README shows lines of them.
 
 Usage: run_readme.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed, 77 skipped.
 Proves: the example compiles, the GUID in it is the one that check shows, and the event is in the file that is named.

@@ -37,7 +37,7 @@ static void grub_entry(void **state)
     free(out);
 }
 
-/* GRUB's shell sees them as plain words. */
+/* Words with GRUB's special characters reach the kernel unchanged: they are escaped. */
 static void grub_quotes(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void custom_file(void **state)
     assert_string_equal(without, "menuentry 'mine' {\n}\n");
     char *alone = grub_custom_make(NULL, "entry {\n}\n"), *none = grub_custom_make(alone, NULL);
     assert_string_equal(none, "");
-    /* our end is gone: what follows is somebody else's and stays */
+    /* our end mark is missing: what follows may be another's, and stays */
     char *end = strstr(with, "# autologger: end");
     *end      = 0;
     char *cut = grub_custom_make(with, NULL);
@@ -174,7 +174,7 @@ static void tracepoints_are_armed_too(void **state)
     snprintf(text, sizeof text, "x trace_clock=perf y");
     assert_true(boot_tracepoints_instances(t, 0, text, sizeof text));
     assert_string_equal(text, "x trace_clock=perf y");
-    assert_true(boot_tracepoints_instances(t, 2, text, sizeof text)); /* an instance's clock, for all of them */
+    assert_true(boot_tracepoints_instances(t, 2, text, sizeof text)); /* one clock for the main buffer, too */
     assert_string_equal(
         text,
         "x trace_clock=local y trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
@@ -202,7 +202,7 @@ static void tracepoints_are_armed_too(void **state)
     /* more than that: check_memory says so */
     assert_int_equal(boot_tracepoints_sizes(1024, UINT64_C(1) << 30, text, sizeof text), 256 << 20);
     assert_string_equal(text, "x trace_buf_size=256K");
-    p[0].tracepoint = bad; /* nothing but names gets onto a command line */
+    p[0].tracepoint = bad; /* only plain names get onto a command line */
     if (boot_tracepoints_find(&plan, &t[0]))
         assert_null(strpbrk(t[0].events, "\" =/"));
     p[0].enabled = false;

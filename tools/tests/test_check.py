@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check says "passed" only if nothing failed at any try, and what a test did at a second one. D-51.
+"""tools/check says "passed" only if no test failed at any try, and reports a failed test's second try. D-51.
 
 Usage: test_check.py, with AL_SOURCE_DIR set. It runs a copy of tools/check with a cmake and a ctest that are made up. Exit codes: 0, 1 failed.
 """
@@ -12,7 +12,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["AL_SOURCE_DIR"])
 PARTS = ("tools/check", "tools/dev/steps.sh", "tools/dev/test_totals.py")
-# ctest: AL_FIRST and AL_SECOND are the words of the results of test "shaky", at the first run and when what failed is run again.
+# ctest: AL_FIRST and AL_SECOND are the results of test "shaky", at the first run and at the rerun of failed tests.
 CTEST = """#!/usr/bin/env python3
 import os, pathlib, sys
 again = "--rerun-failed" in sys.argv

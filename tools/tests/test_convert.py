@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every form of "autologger convert" has what the trace has, by programs that are not ours: CTF by babeltrace2 (as many events as the
-trace, names and values of fields), Perfetto by protoc (switches, slices, marks, samples as many as were said), Chrome's JSON by a JSON
-parser. What becomes of the events adds up to those that were read. Over the seeds of the reader's fuzzer and the traces of
-tools/dev/make_traces.c; with --foreign over files that are no part of the project (AUTOLOGGER_DATA), else skipped; with arguments over these.
+"""Every form of "autologger convert" has the trace's content, as read by other programs: CTF by babeltrace2 (as many events as the trace, names and
+values of fields), Perfetto by protoc (switches, slices, marks, samples in the reported numbers), Chrome's JSON by a JSON parser. The events' counts
+by result add up to the events read. Over the seeds of the reader's fuzzer and the traces of tools/dev/make_traces.c; with --foreign over files that
+are no part of the project (AUTOLOGGER_DATA), else skipped; with arguments over these.
 Proves: MRG-11 (readers of others give our counts), ANA-11 (the lines of flame graphs), CON-19 (viewers of others). Exit codes: 0 passed,
 1 failed, 77 skipped."""
 import collections
@@ -58,7 +58,7 @@ def check_perfetto(path, out):
     wanted = {"sched_switch": n["switches"], "sched_waking": n["wakes"], "perf_sample": n["samples_with_stack"], "type: TYPE_SLICE_BEGIN": n["slices"],
               "type: TYPE_SLICE_END": n["slices"], "type: TYPE_INSTANT": n["instants"], "type: TYPE_COUNTER": n["counter_values"]}
     assert {k: has[k] for k in wanted} == wanted, (has, wanted)
-    # each track that events are on was told before
+    # each track with events is declared before them
     known = set()
     for kind, uuid in re.findall(r"^ +(uuid|track_uuid): (\d+)", text, re.M):
         assert kind == "uuid" or uuid in known, uuid

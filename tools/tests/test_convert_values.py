@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""D-70, D-72. What "autologger convert" wrote has the values of the trace: thread, time, processor and name of each context switch, wake-up,
-sample, transfer and mark, decoded by programs that are not ours (protoc, Python's JSON, babeltrace2) and compared one by one with what
-"dump --json" says of the trace. Several exports can be read together. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the files that are given.
+"""D-70, D-72. The output of "autologger convert" has the values of the trace: thread, time, processor and name of each context switch, wake-up,
+sample, transfer and mark, decoded by other programs (protoc, Python's JSON, babeltrace2) and compared one by one with "dump --json" of the trace.
+Several exports can be read together. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the given files.
 Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others), ANA-11 (which stacks samples, waits and events of one kind have, and how much of them). Exit codes: 0 passed, 1 failed, 77 skipped."""
 import collections
 import decimal
@@ -17,7 +17,7 @@ import tempfile
 
 SOURCE, BINARY = (pathlib.Path(os.environ[name]) for name in ("AL_SOURCE_DIR", "AL_BINARY_DIR"))
 NOBODY = 0xFFFFFFFF
-SLEEPS, ENDED = 5, 4  # OldThreadState of a thread that waits, and of one that ended
+SLEEPS, ENDED = 5, 4  # OldThreadState of a waiting thread, and of one that ended
 LINUX = {SLEEPS: 1, ENDED: 16}
 
 
@@ -28,7 +28,7 @@ def run(*command, ok=(0,), **more):
 
 
 class Model:
-    """What a trace says of threads and processors, from the lines of dump: a second way to the answers of analysis/traced.c."""
+    """The trace's threads and processors, from the lines of dump: a second way to the answers of analysis/traced.c."""
 
     def __init__(self, events):
         self.pid, self.name, self.image, self.over, self.running = {}, {}, {}, set(), {}
@@ -172,8 +172,8 @@ def check_perfetto(path, out, model):
 
 
 def check_marks(form, model, marks):
-    """Each mark of a thread is an event of the trace: its time, its thread, its fields, and its name. What began and did not end has the
-    name of what it began."""
+    """Each mark of a thread is an event of the trace: its time, its thread, its fields, and its name. A mark without an end has the name of its begin
+    event."""
     known = collections.defaultdict(list)
     for t, name, tid, values in model.others:
         known[t, tid].append(({name, *dict(values).values()}, dict(values)))
@@ -222,7 +222,8 @@ def check_chrome(path, out, model):
 
 
 def check_folded(path, model):
-    """The lines of the flame graphs: frames from the outermost to the leaf, with samples, or microseconds of waiting; and a name that the process had."""
+    """The lines of the flame graphs: frames from the outermost to the leaf, with samples, or microseconds of waiting; and one of the process's
+    names."""
     kinds = [("--no-symbols", [(raw, tid, 1) for raw, _, _, tid in model.samples]), ("--waiting", model.waits)]
     kinds += [("--event=" + name, model.kinds[name]) for name in ("Thread/CSwitch", "Thread/ReadyThread", "PerfInfo/SampledProfile")]
     for what, triggers in kinds:
@@ -234,13 +235,13 @@ def check_folded(path, model):
             called[frames].add(name)
         wanted, times, names = collections.Counter(), collections.Counter(), collections.defaultdict(set)
         for raw, tid, weight in triggers:
-            at = (raw, tid) if not what.startswith("--event") else model.thread_at.get((raw, tid), (raw, None))  # there: by time and processor
+            at = (raw, tid) if not what.startswith("--event") else model.thread_at.get((raw, tid), (raw, None))  # events: by time and processor
             pid, stack = model.stacks.get(at, (None, []))
             line = ";".join(stack[::-1])
             names[line] |= {"[no stack]"} if pid is None else (model.names_of[pid] or {f"process {pid}"})
             wanted[line] += weight
             times[line] += weight > 0
-        if what == "--waiting":  # ns; each was rounded to 100 ns at both of its ends, each process's line to 1 us
+        if what == "--waiting":  # ns; each was rounded to 100 ns at both ends, each process's line to 1 us
             wrong = {k: (v, written.get(k)) for k, v in wanted.items()
                      if times[k] and abs(v - 1000 * written.get(k, -10**9)) > 1000 * len(called[k]) + 200 * times[k]}
         else:
@@ -251,7 +252,7 @@ def check_folded(path, model):
 
 
 def ctf_values(text):
-    """The values between the braces of babeltrace2's line, in order; it writes hex in capitals."""
+    """The values between the braces of babeltrace2's line, in order; it prints hex in capitals."""
     return [unquote(v) if v[0] == '"' else v.lower() for v in re.findall(r'"(?:\\.|[^"\\])*"|[^\s,{}\[\]]+', text)]
 
 
@@ -281,20 +282,20 @@ def check_ctf(path, folder, events, model):
             context, wanted = ctf_values(m[3]), flat(e["fields"]) + ([e["payload"]] if "payload" in e else [])
             assert e["tid"] is None or context[:2] == [str(e["pid"]), str(e["tid"])], f"ctf: cpu {cpu}, event {number}: {m[0]}, {e}"
             found = ctf_values(m[4])
-            # babeltrace2 2.0 shows an earlier event's text where one is empty (mended in 2.1)
+            # babeltrace2 2.0 repeats an earlier event's text for an empty one (fixed in 2.1)
             assert len(found) == len(wanted) and all(f == w or w == "" for f, w in zip(found, wanted)), (
                 f"ctf: cpu {cpu}, event {number}: the trace has {wanted}, written is {m[4]}")
 
 
 def check_ctf_together(exports):
-    """One reader takes several exports, also two of one trace, and has all events of each, in order of time."""
+    """One reader takes several exports, also two of one trace, and gets all events of each, in time order."""
     events = sum(count for _, count in exports)
     text = run("babeltrace2", "--names", "none", "--clock-cycles", *[path for path, _ in exports]).decode(errors="replace")
     rows = re.findall(r"^\[\d{20}\] \(", text, re.M)
     assert len(rows) == events, f"ctf: {len(exports)} exports together have {events} events, read were {len(rows)}"
     said = [re.search(r'uuid = "([0-9a-f-]{36})"', (path / "metadata").read_text(encoding="utf-8"))[1] for path, _ in exports]
     assert len(set(said)) == len(said) and all(u[14] == "4" and u[19] in "89ab" for u in said), said
-    for (path, _), uuid in zip(exports, said):  # each packet says it, too
+    for (path, _), uuid in zip(exports, said):  # each packet has it, too
         for stream in path.glob("cpu_*"):
             assert stream.read_bytes()[4:20].hex() == uuid.replace("-", ""), stream
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every format of "autologger dump" says the same: the same events, the same fields with the same values; the XML is valid by the schema
-that is shipped, the CSV has as many columns in each row. Over the seeds of the reader's fuzzer and the traces of tools/dev/make_traces.c;
-with --foreign over files that are no part of the project (AUTOLOGGER_DATA), else skipped.
+"""Every format of "autologger dump" has the same content: the same events, the same fields with the same values; the XML is valid by the shipped
+schema, the CSV has the same number of columns in each row. Over the seeds of the reader's fuzzer and the traces of tools/dev/make_traces.c; with
+--foreign over files that are no part of the project (AUTOLOGGER_DATA), else skipped.
 Proves: CON-08, CON-11, CON-12. Exit codes: 0 passed, 1 failed, 77 skipped."""
 import csv
 import io
@@ -87,7 +87,7 @@ def main():
             continue  # a seed that is no trace
         events = [json.loads(line) for line in dump(path, "json").splitlines()]
         try:
-            # a line each; a value never breaks one
+            # a line each: no value contains a line break
             assert len(dump(path, "text").splitlines()) == len(events)
             check_xml(path, events)
             check_csv(path, events)

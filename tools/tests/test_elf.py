@@ -1,4 +1,4 @@
-"""check_elf.py names what is missing: small programs are made without one protection after another.
+"""check_elf.py names each missing protection: small programs are made, each without one protection.
 Proves: tools/dev/check_elf.py can fail."""
 import os
 import pathlib
@@ -14,7 +14,7 @@ SOURCE = """#include <string.h>
 int main(int argc, char **argv) { char text[40]; strcpy(text, argv[argc - 1]); return printf("%s", text); }
 """
 GOOD = ["-O2", "-fPIE", "-pie", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now,-z,noexecstack"]
-CASES = [ # words more; what is named
+CASES = [ # additional compiler words; the protection that is named
     ([], None),
     (["-static-pie"], None),
     (["-fno-pie", "-no-pie"], "(PIE)"),
@@ -41,9 +41,9 @@ def main():
             assert not found if named is None else any(named in f for f in found), (words, found)
         plain = check_elf.Elf(pathlib.Path(folder, "p0"))
         code = next(i for i, s in enumerate(plain.segments) if s[0] == check_elf.PT_LOAD and s[1] & 1)
-        plain.segments[code] = (check_elf.PT_LOAD, 7, *plain.segments[code][2:]) # no linker is easily talked into it
+        plain.segments[code] = (check_elf.PT_LOAD, 7, *plain.segments[code][2:]) # no linker makes such a segment readily
         assert any("written and executed" in f for f in check_elf.missing(plain, False))
-        # the property itself: an object has it with the flag, and not without
+        # the property itself: an object has it with the flag only
         for flag, wanted in (("full", 3), ("none", 0)):
             made = pathlib.Path(folder, "p.o")
             r = subprocess.run(["cc", "-c", str(source), "-o", str(made), f"-fcf-protection={flag}"], capture_output=True, text=True, check=False)

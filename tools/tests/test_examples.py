@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/EXAMPLES.md is true: its commands are run, and print what it says.
+"""docs/EXAMPLES.md is true: its commands are run, and their output is compared with the page.
 
 Usage: test_examples.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. "..." alone stands for any lines, within a line for any text.
 Exit codes: 0 passed, 1 failed."""
@@ -16,7 +16,7 @@ PAGE = SOURCE / "docs/EXAMPLES.md"
 
 
 def commands(text):
-    """(command, lines that it prints) of all indented blocks; lines below "> " go on with a command."""
+    """(command, its output lines) of all indented blocks; lines after "> " continue a command."""
     found = []
     for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.M):
         for line in (one[4:] for one in block.strip("\n").split("\n")):
@@ -40,7 +40,7 @@ def main():
         (pathlib.Path(folder) / "boot.etl").write_bytes(lzma.decompress((SOURCE / "docs/examples/boot.etl.xz").read_bytes()))
         wanted = commands(text)
         for command, lines in wanted:
-            if command.startswith("cat "):  # a file that is shown is one that is there
+            if command.startswith("cat "):  # a file that the page shows must exist
                 (pathlib.Path(folder) / command[4:]).write_text("\n".join(lines) + "\n")
             said = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=100,
                                   env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})

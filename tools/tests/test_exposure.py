@@ -1,5 +1,5 @@
-"""What systemd-analyze security finds in the units, beside docs/BOOT.md, section 7c: no unit is more exposed than the table says, and what a unit leaves
-open stands there with its reason, neither more nor less.
+"""systemd-analyze security's findings for the units, compared with docs/BOOT.md, section 7c: no unit is more exposed than the table says, and each
+setting that a unit leaves open stands there with its reason, neither more nor less.
 Proves: that a line which protects cannot leave a unit unnoticed."""
 import json
 import os
@@ -14,7 +14,7 @@ HEADING = "## 7c. What the units leave open"
 
 
 def table():
-    """{unit: (exposure at most, names of what is open)}"""
+    """{unit: (largest exposure, names of the open settings)}"""
     text = (SOURCE / "docs/BOOT.md").read_text(encoding="utf-8").split(HEADING)[1].split("\n## ")[0]
     found, unit = {}, None
     for line in text.splitlines():
@@ -30,7 +30,7 @@ def table():
 
 
 def analyse(unit):
-    """(exposure, names of what is open), as systemd-analyze has it"""
+    """(exposure, names of the open settings), by systemd-analyze"""
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
     rows = subprocess.run([*command, "--json=short", str(unit)], capture_output=True, text=True, check=False)
     whole = subprocess.run([*command, str(unit)], capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
-/* Lines of the journal for a unit: of the time that was asked for, the last ones; and what a hostile trace may ask for:
- * nothing else. journalctl is a script of this test's; a guest of boot-tests/slow has the real one. */
+/* Journal lines for a unit: the last ones of the requested time; a hostile trace can request nothing else. journalctl
+ * is a script of this test; a guest of boot-tests/slow has the real one. */
 #include "tools/files/journal_lines.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void script(const char *text)
     assert_int_equal(chmod(path, 0700), 0);
 }
 
-/* What it was called with; NULL: it was not. */
+/* The arguments that journalctl was called with; NULL: it was not called. */
 static const char *called(void)
 {
     static char text[1024];
@@ -75,7 +75,7 @@ static void last_lines_of_the_time(void **state)
         "--quiet --no-pager --no-hostname --output=short-monotonic --boot 13d49426a0ee460081cc7fb93601dc39 --unit=slow.service --priority=warning\n");
 }
 
-/* Where there is no warning all lines are asked for. */
+/* Without a warning all lines are requested. */
 static void all_lines_where_there_is_no_warning(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void hostile_questions(void **state)
     assert_int_equal(asked("a.service", BOOT).count, 1);
 }
 
-/* It may write without end or say nothing at all: five seconds, and it is gone. */
+/* journalctl writes without end, or nothing at all: it is ended after five seconds. */
 static void one_that_hangs_is_ended(void **state)
 {
     static const char *const kinds[] = {"echo $$ >$(dirname $0)/pid; exec sleep 600",
@@ -138,7 +138,7 @@ static void one_that_hangs_is_ended(void **state)
         char            path[128], text[32] = "";
         struct timespec begin, end;
         script(kinds[i]);
-        assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* what its process leaves is this one's */
+        assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* orphans of its process become children of this one */
         clock_gettime(CLOCK_MONOTONIC, &begin);
         assert_int_equal(asked("a.service", BOOT).count, 0);
         clock_gettime(CLOCK_MONOTONIC, &end);

@@ -1,4 +1,4 @@
-/* What a command without rights can have made for it: the outputs that it was called for, and nothing else, whatever it
+/* Outputs that a command without rights may have made: those that it was called for, and no other, whatever it
  * asks. A command that is ended leaves no temporary, and its helper ends. Proves: finding F12 (merge, relog, convert
  * and tracerpt of root). */
 // timeout: 60
@@ -38,7 +38,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    return rmdir(folder); /* each test took its files away: nothing else was made */
+    return rmdir(folder); /* each test removed its files: nothing else was made */
 }
 
 static bool is_there(const char *path) { return access(path, F_OK) == 0; }
@@ -70,7 +70,7 @@ static void a_file_and_its_name(void **state)
 {
     (void)state;
     struct output_helper h = {.output = {{target, temporary, -1, false, false}}, .count = 1};
-    assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_PLACE}), -EACCES); /* it has not made any */
+    assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_PLACE}), -EACCES); /* no folder is made yet */
     assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_DROP}), -EACCES);
     const int fd = asked(&h, (struct output_ask){.what = OUTPUT_MAKE, .flags = NEW, .mode = 0640});
     assert_true(fd >= 0 && write(fd, "text", 4) == 4 && close(fd) == 0);
@@ -101,13 +101,13 @@ static void what_it_refuses(void **state)
         {.what = OUTPUT_DROP, .which = 1},
         {.what = OUTPUT_MAKE, .flags = NEW, .mode = 04755},
         {.what = OUTPUT_MAKE, .flags = NEW, .mode = 0777},
-        {.what = OUTPUT_MAKE, .flags = O_WRONLY | O_CREAT}, /* what is there, too */
+        {.what = OUTPUT_MAKE, .flags = O_WRONLY | O_CREAT}, /* an existing file, too */
         {.what = OUTPUT_MAKE, .flags = NEW | O_TRUNC},
         {.what = OUTPUT_MAKE, .flags = O_DIRECTORY},
         {.what = OUTPUT_MAKE, .flags = O_PATH},
         {.what = OUTPUT_MAKE, .which = 1, .mode = 01777},
         {.what = OUTPUT_UNWIND},
-        {.what = OUTPUT_UNWIND_STOP}, /* it is no merge */
+        {.what = OUTPUT_UNWIND_STOP}, /* this is no merge */
     };
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
         const int r = asked(&h, asks[i]);
@@ -118,7 +118,7 @@ static void what_it_refuses(void **state)
     memset(endless.name, 'a', sizeof endless.name);
     assert_int_equal(asked(&h, endless), -EINVAL);
     assert_true(!is_there(temporary) && !is_there(made));
-    /* what lies where the temporary is to be, and leads elsewhere */
+    /* a link in the temporary's place */
     assert_int_equal(symlink(other, temporary), 0);
     assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_MAKE, .flags = NEW, .mode = 0640}), -EEXIST);
     assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_MAKE, .flags = O_RDWR, .mode = 0}), -ELOOP);
@@ -143,7 +143,7 @@ static void a_folder(void **state)
     snprintf(in.name, sizeof in.name, "cpu_0");
     assert_int_equal(close(asked(&h, in)), 0);
     assert_int_equal(asked(&h, in), -EEXIST);
-    /* where the folder was, another one lies by now: files go into the one that was made */
+    /* another folder has taken the name: files go into the folder that was made */
     assert_int_equal(rename(made, other), 0);
     assert_int_equal(mkdir(made, 0700), 0);
     snprintf(in.name, sizeof in.name, "metadata");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reader of .reg files that is not ours, Python's configparser, finds in what `export` writes the keys and values that it finds in what was imported.
+"""Another reader of .reg files, Python's configparser, finds the same keys and values in the output of `export` as in the imported file.
 Proves: REG-16.
 
 Usage: test_reg_reader.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed."""
@@ -31,7 +31,7 @@ OF_EACH_TYPE = r"""Windows Registry Editor Version 5.00
 
 
 def read(path):
-    """{key: {name: data}}, as configparser has it; lines that go on are joined."""
+    """{key: {name: data}}, by configparser; continued lines are joined."""
     text = path.read_bytes().decode("utf-16" if path.read_bytes()[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
     head, _, body = text.replace("\r\n", "\n").partition("\n")
     if head != "Windows Registry Editor Version 5.00":
@@ -43,7 +43,7 @@ def read(path):
 
 
 def with_values(keys):
-    """Without the keys that hold nothing but others."""
+    """Without the keys that hold only subkeys."""
     return {key: values for key, values in keys.items() if values}
 
 

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["AL_SOURCE_DIR"])
-os.environ.pop("AL_BINARY_DIR", None)  # the trees here have no libraries
+os.environ.pop("AL_BINARY_DIR", None)  # the trees of these tests have no libraries
 
 
 def run(rule, folder):
@@ -110,7 +110,7 @@ class Rules(unittest.TestCase):
         self.assertEqual((code, "tools/lost.c" in out, "tools/gone.c" in out), (1, True, False))
 
     def test_symbols(self):
-        """D-43: what a package promises is what its library exports, in both directions."""
+        """D-43: a package's promised symbols equal its library's exports, in both directions."""
         self.put("debian/changelog", "autologger (0.2.0-1) unstable; urgency=medium\n")
         for name in ("provider/autologger", "consumer/autologger-trace"):
             self.put(f"autologger/{name}.map", "NODE_0 { global: /* new */ One; Two;\nlocal: *; };\n")
@@ -141,7 +141,7 @@ class Rules(unittest.TestCase):
             self.assertIn(part, out)
 
     def test_rows_are_named_by_tests_that_run(self):
-        """D-52: what is no test of the CI tier proves nothing, this file neither; several rows in one name are a mistake."""
+        """D-52: only tests of the CI tier prove rows, this file proves none either; several rows in one name are a mistake."""
         rows = [
             ("tools/tests/test_rules.py", "SES-01", False),
             ("autologger/x/tests/bench_x.c", "SES-01", False),
@@ -165,7 +165,7 @@ class Rules(unittest.TestCase):
         self.assertIn("SES-02: neither", out)
 
     def test_order(self):
-        """D-70: two reads of one cursor in no certain order, where C leaves it open, and nowhere else."""
+        """D-70: two reads of one cursor where C leaves their order open are found, and no others."""
         head = "uint32_t cur_u32(struct cursor *c);\nuint32_t peek(const struct cursor *c);\n"
         rows = [
             ("struct s s = {.next = cur_u32(&c), .previous = cur_u32(&c)};", 1),

@@ -44,11 +44,11 @@ static void which(void **state)
     assert_true(runs_left(&r, &h));
     r.wanted = 2;
     assert_false(runs_left(&r, &h));
-    r = (struct runs){.wanted = 5, .from = 3}; /* 3 of 5, and all that were traced are there */
+    r = (struct runs){.wanted = 5, .from = 3}; /* 3 of 5 are done, and the history has every traced boot */
     assert_true(runs_left(&r, &h));
     r.from = 2; /* boot 3 was given up: 6 boots were traced, more would not help */
     assert_false(runs_left(&r, &h));
-    r.wanted = 7; /* here another one does */
+    r.wanted = 7; /* with 7 wanted another boot helps */
     assert_true(runs_left(&r, &h));
     r.from = 8;
     assert_int_equal(runs_done(&r, &h), 0);

@@ -1,4 +1,4 @@
-/* Suggested buffers go into the store as a whole, or are only shown; what did not run is left alone. */
+/* Suggested buffers go into the store as a whole, or are only shown; sessions that did not run are left alone. */
 #include "tools/setup/tune.h"
 
 #include "registry-sim/text/winpath.h"
@@ -93,7 +93,7 @@ static void a_store_that_cannot_be_written_stays(void **state)
     assert_int_equal(regstore_open_memory(&store, NULL), 0);
     regstore_set_dword(store, KEY("web"), "MinimumBuffers", 4, NULL);
     row_add(&rows, "web", 6, 12);
-    assert_int_equal(regstore_begin(store, NULL), 0); /* somebody else's transaction: they do not nest */
+    assert_int_equal(regstore_begin(store, NULL), 0); /* the caller's transaction: transactions do not nest */
     assert_int_not_equal(tune_apply(store, &rows, false, NULL, NULL, &changes, &why), 0);
     assert_int_equal(changes, 0);
     regstore_rollback(store);

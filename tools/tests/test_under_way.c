@@ -63,7 +63,7 @@ static void the_guard_is_the_witness_before_rows(void **state)
     }
 }
 
-/* A row of the session that is on, stopped and not merged, merged, and one that was kept off. */
+/* A row of a running session, of one stopped and not merged, of one merged, and of one that was kept off. */
 static void rows_are_the_witness(void **state)
 {
     static const struct {

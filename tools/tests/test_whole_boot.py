@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The trace of a boot (docs/examples/boot.etl.xz) through everything that reads traces: report, compare, dumps, tracerpt, exports, analyses, relog
-and redaction. Counts agree.
+"""The trace of a boot (docs/examples/boot.etl.xz) through every reader of traces: report, compare, dumps, tracerpt, exports, analyses, relog and
+redaction. Counts agree.
 Proves CON-19, CON-22 (module!function in flame graphs), ANA-10.
 
 Usage: test_whole_boot.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed."""
@@ -33,7 +33,7 @@ def run(folder, *words):
 
 def reports(folder, events):
     boot = json.loads(run(folder, "report", "boot.etl", "--json", "-o", "boot.html"))
-    check(boot["trust"]["events"] in (events, events - 1), "the report has", boot["trust"]["events"], "events of", events)  # the header is none
+    check(boot["trust"]["events"] in (events, events - 1), "the report has", boot["trust"]["events"], "events of", events)  # the report does not count the header
     check(boot["verdict"]["rule"] == "lock" and "slow-holder.service" in boot["verdict"]["sentence"], boot["verdict"])
     check((folder / "boot.html").stat().st_size > 100_000, "the page")
     check(abs(boot["systemd"]["kernel"] - 6.418) < 0.01 and abs(boot["systemd"]["userspace"] - 41.824) < 0.01, "systemd's times", boot["systemd"])
@@ -77,7 +77,7 @@ def analyses(folder, events):
 
 
 def others(folder, events):
-    """The forms of tracerpt; a relog, which keeps everything; a redacted merge, which keeps every event."""
+    """tracerpt's forms; a relog, which keeps everything; a redacted merge, which keeps every event."""
     run(folder, "tracerpt", "boot.etl", "-o", "all.xml", "-summary", "all.txt", "-report", "all.html")
     check((folder / "all.xml").read_text().count("<Event ") == events and f"Events  Processed {events}" in (folder / "all.txt").read_text(), "tracerpt's events")
     check((folder / "all.html").stat().st_size > 10_000, "tracerpt's report")

@@ -1,5 +1,5 @@
 NO_WAIT=yes
-# what the scripts of an initramfs do, in small: short processes that look at files
+# the work of an initramfs's scripts, in small: short processes that read files
 in_initramfs() {
     for round in $(seq 60); do
         cat /proc/cmdline | grep -q root

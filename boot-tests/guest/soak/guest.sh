@@ -1,7 +1,7 @@
-# What boot-tests/soak does on a machine, in a guest. The first line of /boot-test/programs: its seconds, the events a second of each
-# program, the seconds between two samples; the others start the sessions.
+# boot-tests/soak in a guest. The first line of /boot-test/programs: its seconds, the events a second of each program, the seconds between two
+# samples; the other lines start the sessions.
 
-# The clocks since the start and of the day.
+# The uptime, and the time of day.
 clocks() { echo "$(cut -d' ' -f1 /proc/uptime) $(date +%s)" >>$OUT/clocks; }
 now() { cut -d. -f1 /proc/uptime; }
 
@@ -26,7 +26,7 @@ run_programs() {
     done
     begun=$(now)
     clocks
-    while left=$((begun + seconds + 1 - $(now))) && [ "$left" -gt 0 ]; do # one more: both are cut to whole seconds
+    while left=$((begun + seconds + 1 - $(now))) && [ "$left" -gt 0 ]; do # one second more: both clocks are cut to whole seconds
         sleep $((left < step ? left : step))
         sample
     done

@@ -1,4 +1,4 @@
-"""Does what the advice of each failed row says; an advice that does not say it fails the test."""
+"""Follows the advice of each failed row; an advice without the expected text fails the test."""
 import re
 
 from qemu.places import Failed
@@ -7,7 +7,7 @@ LOGS = "/var/log/autologger"
 
 
 def in_section(text, section, change):
-    """The text of a declaration with `change` made to what stands below the last [section]."""
+    """The declaration's text with `change` applied to what is below the last [section]."""
     head, found, below = text.rpartition(f"[{section}]\n")
     if not found:
         raise Failed(f"there is no [{section}]")
@@ -36,7 +36,7 @@ def no_more_than(said):
 
 
 REG = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\WMI\Autologger"
-# row: what its advice says, and what is done: to which file, to which section; or to the disk
+# row: its advice's expected text, and the action: on which file and section; or on the disk
 ROWS = {
     "missing-guid": (r'add ("Guid"="\{[-0-9a-f]+\}")', "missing-guid.reg", REG + r"\missing-guid", add_guid),
     "wrong-type": (r"write it as (dword:[0-9a-f]+)", "missing-guid.reg", REG + r"\wrong-type", lambda said: value('"BufferSize"="64"', f'"BufferSize"={said[1]}')),

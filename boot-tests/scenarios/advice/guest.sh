@@ -1,4 +1,4 @@
-# the places that log files cannot go to, until an advice is followed
+# the places that log files cannot go to, until the advice is followed
 make_writable() {
     mount -o remount,rw / && mark writable
     logs=/var/log/autologger

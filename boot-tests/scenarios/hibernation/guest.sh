@@ -1,4 +1,4 @@
-# As the initramfs of a distribution: after the first scripts, memory that lies in the swap space is brought back.
+# As in a distribution's initramfs: after the first scripts, memory is restored from the swap space.
 in_initramfs() {
     labelled results >/dev/null # the driver has found the disks
     device=$(findfs LABEL=asleep 2>/dev/null) || return 0

@@ -1,7 +1,7 @@
-# what an administrator does after a boot, and what is there when all has been put back
+# an administrator's commands after a boot, and the state after everything has been put back
 put_back() { grep -q -e '^done' -e '^left' /var/lib/autologger/put-back 2>/dev/null; }
 building() { ls /boot/*.new >/dev/null 2>&1; }
-# nothing serves once all is put back
+# no daemon runs once everything is put back
 wait_served() {
     for try in $(seq 400); do
         pidof autologger-early >/dev/null || { put_back || autologger sessions >$OUT/sessions 2>&1 && break; }
@@ -11,7 +11,7 @@ wait_served() {
 end_unit() {
     boot=$(($(cat /root/boots 2>/dev/null || echo 0) + 1))
     echo $boot >/root/boots
-    [ $boot != 1 ] || cp $OUT/program-1 /root/first-login # the results' disk knows nothing of a boot whose power was cut
+    [ $boot != 1 ] || cp $OUT/program-1 /root/first-login # the results' disk has nothing of a boot whose power was cut
     cp /root/first-login $OUT/first-login
     [ $boot != 2 ] || autologger sessions >$OUT/second-sessions 2>&1
     autologger status --wait=300 >$OUT/waited 2>&1

@@ -1,4 +1,4 @@
-# A unit that fails, one that is started after the list was read, and what systemd says of all units.
+# A unit that fails, a unit started after the list was read, and systemd's output for all units.
 end_unit() {
     systemd-run --quiet --unit=late-failure sh -c 'exit 3'
     systemd-run --quiet --unit=late-sleep sleep 1000
@@ -8,7 +8,7 @@ end_unit() {
         read -r line <$process/cgroup && echo "${process#/proc/} $line"
     done >$OUT/cgroups 2>/dev/null
     sleep 1
-    autologger stop --merge >$OUT/merge 2>&1 # a loaded host: a shutdown would leave it for the next boot after 3 s
+    autologger stop --merge >$OUT/merge 2>&1 # on a busy host a shutdown would leave the merge to the next boot after 3 s
     systemctl stop autologgerd.service
     mark stopped
 }

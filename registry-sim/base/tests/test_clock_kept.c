@@ -1,5 +1,5 @@
-/* One frequency a boot (D-09): the first one is kept, and counts for all; of another boot, or somebody else's to write,
- * it does not. */
+/* One frequency a boot (D-09): the first one is kept and holds for all; a file of another boot, or one that another
+ * user may write, is ignored. */
 #include "registry-sim/base/clock.h"
 #include "registry-sim/base/clock_kept.h"
 

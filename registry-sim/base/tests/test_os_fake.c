@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* The same walk over any edge below an empty folder; every result goes into a line of `out`. */
+/* The same calls on any edge, below an empty folder; every result goes into a line of `out`. */
 static void walk(struct os *os, const char *folder, char *out)
 {
     char           a[128], b[128], below[128], dir[128], data[16];

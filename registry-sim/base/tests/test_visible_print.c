@@ -1,4 +1,4 @@
-/* Printing with names of others: as printf where nothing is hidden, one line a line where something is.. */
+/* Printing of names that others chose: as printf where nothing is hidden, one line a line where something is. */
 #include "registry-sim/base/visible_print.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static void what_is_put_in_is_escaped(void **state)
     ends_as("\xC3\xBC   |");
 }
 
-/* A precision ends between characters, and what is behind it is not read. */
+/* A precision cuts between characters, and the bytes behind it are not read. */
 static void a_precision_cuts_no_character(void **state)
 {
     char *text = malloc(4); /* a sanitizer sees one byte more */

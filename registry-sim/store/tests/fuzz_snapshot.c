@@ -1,5 +1,5 @@
-/* Any bytes as a sealed snapshot, as they are and with a right checksum and size (whoever writes the file can make
- * those): no crash, no leak, no hang, and what opens reads like a store. */
+/* Any bytes as a sealed snapshot, as they are and with a right checksum and size (an attacker who writes the file can
+ * make both): no crash, no leak, no hang, and whatever opens reads like a store. */
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/store/snapshot_format.h"

@@ -1,8 +1,8 @@
-/* power_vfs.h - for the power-cut test: an SQLite VFS that notes what is written, and what a disk may hold after a cut.
- * The model: what was written since a file's last sync is there, is not, or is there in some of its 512-byte sectors,
- * each write by itself and in any order; where a file had become longer, sectors that did not arrive hold anything. A
- * name that was made or removed since the folder's last sync stands for what it stood for before, or for what it stands
- * for now. SQLite syncs the folder with a new journal's first sync, and when it is told to with a removal. */
+/* power_vfs.h - for the power-cut test: an SQLite VFS that records writes, and the possible contents of a disk after a
+ * cut. The model: each write since a file's last sync has arrived whole, not at all, or in some of its 512-byte
+ * sectors, independently of the others and in any order; where a file has grown, missing sectors hold anything. A name
+ * that was made or removed since the folder's last sync refers to its former or its present file. SQLite syncs the
+ * folder with a new journal's first sync, and when a removal asks for it. */
 #ifndef REGISTRY_SIM_STORE_TESTS_POWER_VFS_H
 #define REGISTRY_SIM_STORE_TESTS_POWER_VFS_H
 #include <sqlite3.h>
@@ -25,11 +25,11 @@ struct disk_file {
     int64_t            size;
     struct disk_write *first, *last; /* since then */
     bool               journal_made; /* its first sync syncs the folder too */
-    struct disk_file  *older;        /* all that there ever were, as any may come back */
+    struct disk_file  *older;        /* all files there ever were, as any may come back */
 };
 struct disk {
     char              name[NAMES][256];
-    struct disk_file *synced[NAMES], *now[NAMES]; /* what a name stands for; NULL: nothing */
+    struct disk_file *synced[NAMES], *now[NAMES]; /* the file of a name; NULL: none */
     unsigned          names;
     struct disk_file *newest;
     unsigned long     steps;      /* writes, cuts, syncs, removals so far */
@@ -102,7 +102,7 @@ static uint8_t *disk_image(const struct disk_file *f, int64_t *size, unsigned (*
     for (const struct disk_write *w = f->first; w; w = w->next) {
         unsigned fate = chance(3);
         if (fate == 0)
-            continue; /* it never arrived */
+            continue; /* this write never arrived */
         if (fate == 1 || w->size <= 0) {
             image_write(&data, size, w);
             continue;
@@ -212,7 +212,7 @@ static int noted_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int f
     (void)vfs;
     n->base.pMethods = NULL;
     if (!path)
-        return SQLITE_CANTOPEN; /* no temporary files: they are told to stay in memory */
+        return SQLITE_CANTOPEN; /* no temporary files: SQLite is told to keep them in memory */
     n->real = calloc(1, (size_t)real_vfs->szOsFile);
     int rc  = real_vfs->xOpen(real_vfs, path, n->real, flags, out_flags);
     if (rc != SQLITE_OK) {
@@ -236,7 +236,7 @@ static int noted_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)
     disk_step();
     int rc = real_vfs->xDelete(real_vfs, path, 0);
     if (rc == SQLITE_OK) {
-        disk.now[disk_name(path)] = NULL; /* what it stood for may come back */
+        disk.now[disk_name(path)] = NULL; /* its file may come back */
         if (sync_folder) {
             disk.committing = true;
             disk_step();

@@ -1,6 +1,6 @@
 // timeout: 600
-/* The power is cut while the store is written: whatever the disk then holds, the store opens, is sound, and has every
- * change whose commit had returned, whole, and of the one under way all or nothing. 200 cuts; with AL_FULL 5,000. */
+/* The power is cut while the store is written: whatever the disk then holds, the store opens, is sound, has every
+ * committed change whole, and the change under way whole or not at all. 200 cuts; with AL_FULL 5,000. */
 #include "registry-sim/store/regstore.h"
 #include "registry-sim/store/tests/power_vfs.h"
 
@@ -34,7 +34,7 @@ static unsigned value_size(unsigned i) { return i * 2654435761u % LARGEST; }
 
 static void key_of(unsigned i, char out[64]) { snprintf(out, 64, ROOT "\\k%05u", i); }
 
-/* Change i: key i comes, key i - LIVE goes, two numbers say so. */
+/* Change i adds key i, removes key i - LIVE, and writes two numbers that say so. */
 static void change(struct regstore *s, unsigned i)
 {
     static uint8_t bytes[LARGEST];
@@ -136,7 +136,7 @@ static void cut(void)
 
     disk_materialise();
     snprintf(db, sizeof db, "%s/r.db", cut_folder);
-    /* the machine is on again: the ordinary way in, which repairs; the notes are of the machine before */
+    /* power is back: the ordinary open repairs the store; the recorded writes are of the time before the cut */
     sqlite3_vfs_register(real_vfs, 1);
     if (regstore_open(db, true, &s, &why) != W_SUCCESS)
         fail_msg("cut %u at step %lu after %u changes: %s", cuts, disk.steps, committed, why.text);
@@ -155,8 +155,8 @@ static void cut(void)
     cuts++;
 }
 
-/* A cut every few steps, so that each place in a commit is met, again and again in different states of the store; and
- * more often in the moment that decides. */
+/* A cut every few steps, so that each place in a commit is hit, in many states of the store; more often between removal
+ * and sync, where the commit is decided. */
 static void maybe_cut(void)
 {
     if (cuts < cuts_wanted && chance(disk.committing ? 2 : 20) == 0)
@@ -171,7 +171,7 @@ static void no_committed_key_is_lost(void **state)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     power_vfs_register();
     assert_int_equal(regstore_open(path, true, &s, NULL), 0);
-    disk.step = maybe_cut; /* from the first change on: a store that is being made has nothing to lose */
+    disk.step = maybe_cut; /* from the first change on: a new store has nothing to lose */
     for (unsigned i = 1; cuts < cuts_wanted; i++)
         change(s, i);
     disk.step = NULL;
@@ -181,7 +181,7 @@ static void no_committed_key_is_lost(void **state)
         "%u cuts in %lu steps of %u changes, %.1f s: in %u the change under way had come through, in %u it was taken back\n",
         cuts, disk.steps, committed, (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9,
         came_through, taken_back);
-    /* the cuts do meet changes under way, on both sides of the point */
+    /* the cuts hit changes under way, on both sides of the commit point */
     assert_true(taken_back > cuts / 2 && came_through > 0);
 }
 

@@ -106,7 +106,7 @@ static void reads_as_a_store(void **state)
     assert_int_equal(info.source_line, 12);
     assert_int_equal(regstore_key_info(s, WMI "\\autologger\\EMPTY", &live), 0);
     assert_int_equal(info.last_write, live.last_write);
-    /* what is not there, and what is not packed */
+    /* missing keys and values, and keys that are not packed */
     assert_int_equal(regstore_get(sealed, WMI "\\Autologger\\web", "nothing", &value), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_key_info(sealed, WMI "\\nothing", &info), W_FILE_NOT_FOUND);
     assert_true(regstore_key_exists(sealed, "HKLM\\SYSTEM\\ControlSet001\\Control"));
@@ -200,7 +200,7 @@ static void seal(struct packed *p)
     sha1_final(&sha1, p->bytes + p->size - SNAPSHOT_HASH);
 }
 
-/* Somebody who knows the format and seals what he changed: never more than wrong data, and never out of bounds
+/* An attacker who knows the format and seals changed bytes: at worst wrong data, never an access out of bounds
  * (ASan). */
 static void changed_and_sealed(void **state)
 {
@@ -334,7 +334,7 @@ static void staleness_is_exact(void **state)
     regstore_close(sealed);
     free(p.bytes);
     assert_true(current(s, &head));
-    /* what a boot writes itself */
+    /* values that a boot itself writes */
     regstore_set_dword(s, WMI "\\Autologger", "Status", 0, NULL);
     regstore_set_dword(s, WMI "\\GlobalLogger", "Status", 8, NULL);
     regstore_set_dword(s, WMI "\\Autologger\\web", "status", 87, NULL);
@@ -342,7 +342,7 @@ static void staleness_is_exact(void **state)
     regstore_set_dword(s, PROVIDER, "Status", 1450, NULL);
     regstore_set_dword(s, "HKLM\\SOFTWARE\\autologger\\LastBoot", "Rows", 4, NULL);
     assert_true(current(s, &head));
-    /* and everything else, each by itself and taken back */
+    /* every other change, each alone and undone */
     static const struct {
         const char *key, *name;
     } changes[] = {{WMI, "MaxNonPagedPoolUsage"},  {WMI, "Status"},           {WMI "\\Autologger", "Once"},
@@ -392,7 +392,7 @@ static void the_change_number_counts(void **state)
     regstore_begin(s, NULL);
     assert_int_equal(change_number_bump(s, &number, NULL), 0);
     assert_int_equal(number, 1);
-    regstore_rollback(s); /* it is the caller's transaction */
+    regstore_rollback(s); /* the transaction is the caller's */
     assert_int_equal(change_number_get(s, &number, NULL), 0);
     assert_int_equal(number, 0);
     regstore_set_dword(s, "HKLM\\SOFTWARE\\autologger", "ChangeNumber", 7, NULL);
@@ -411,11 +411,11 @@ static void written_and_opened(void **state)
     snprintf(path, sizeof path, "%s/boot.snapshot", folder);
     assert_int_equal(regstore_open_snapshot(path, &sealed, NULL, &why), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_open_snapshot(folder, &sealed, NULL, &why), W_INVALID_DATA);
-    for (int i = 0; i < 2; i++) { /* new, and in the place of an old one */
+    for (int i = 0; i < 2; i++) { /* a new file, and in the place of an old one */
         assert_int_equal(snapshot_seal(os_linux(), s, &small_head, path, &why), 0);
         assert_int_equal(regstore_open_snapshot(path, &sealed, &head, &why), 0);
         assert_true(current(s, &head));
-        assert_true(head.time > UINT64_C(133000000000000000)); /* now, not what was passed */
+        assert_true(head.time > UINT64_C(133000000000000000)); /* the present time, not the one that was passed */
         assert_string_equal(head.log_dir, "/var/log/autologger");
         regstore_close(sealed);
         add_dword(s, WMI "\\GlobalLogger", "FlushTimer", (uint32_t)i + 1, 3);
@@ -424,7 +424,7 @@ static void written_and_opened(void **state)
     assert_int_equal(truncate(path, SNAPSHOT_MAX + 1), 0);
     assert_int_equal(regstore_open_snapshot(path, &sealed, NULL, &why), W_INVALID_DATA);
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0); /* nothing else is left there */
+    assert_int_equal(rmdir(folder), 0); /* nothing else is left in the folder */
     regstore_close(s);
 }
 

@@ -171,7 +171,7 @@ static void keys_can_be_deleted_and_values_renamed(void **state)
     assert_true(regstore_key_exists(s, WMI "\\ab"));
     assert_int_equal(regstore_delete_key(s, WMI "\\a", NULL), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_delete_key(s, "HKLM", &why), W_ACCESS_DENIED);
-    /* with a backslash in the path a slash is a character like any other */
+    /* in a path with a backslash a slash is an ordinary character */
     assert_int_equal(regstore_create_key(s, "HKLM\\/\\b/", NULL, 0, NULL), 0);
     assert_int_equal(regstore_delete_key(s, "HKLM\\/\\b/", &why), 0);
     assert_true(regstore_key_exists(s, "HKLM\\/"));
@@ -196,7 +196,7 @@ static void transactions_are_all_or_nothing(void **state)
     assert_true(regstore_key_exists(s, WMI "\\t"));
 }
 
-/* Every value of a transaction is of one moment; outside one, each reading sees what is there then. */
+/* All values read in a transaction are of one moment; outside one, each read sees the present state. */
 static void a_reader_s_transaction_is_one_view(void **state)
 {
     const char      *path = ((struct fixture *)*state)->path;
@@ -206,7 +206,7 @@ static void a_reader_s_transaction_is_one_view(void **state)
     char             byte;
 
     assert_int_equal(pipe(go), 0);
-    pid_t pid = fork(); /* another process, from before SQLite knows of locks here */
+    pid_t pid = fork(); /* another process, forked before SQLite has taken locks here */
     if (pid == 0) {
         struct regstore *other = NULL;
         close(go[1]);

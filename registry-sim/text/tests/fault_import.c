@@ -72,8 +72,8 @@ static struct regstore *fresh(bool filled)
     return s;
 }
 
-/* Fails allocation 1, 2, 3 ... until the action gets through without one failing. An import starts with an empty store
- * each time; an export, which changes nothing, has one filled store for all. */
+/* Fails allocation 1, 2, 3 ... until the action runs without a failure. An import starts with an empty store each time;
+ * an export, which changes nothing, has one filled store for all. */
 static void torture(action act, bool changes)
 {
     struct regstore *s      = fresh(!changes);
@@ -85,7 +85,7 @@ static void torture(action act, bool changes)
         wstatus st  = act(s);
         countdown   = 0;
         char *after = tree_dup(s);
-        /* an export may do without: a word that finds no memory is written as a literal */
+        /* an export may succeed all the same: without memory for a word it writes a literal */
         bool fine = failed ? st == W_NOT_ENOUGH_MEMORY || (st == W_SUCCESS && !changes) : st == W_SUCCESS;
         if (!fine)
             print_message("allocation %ld gave %u\n", n, st);
@@ -98,7 +98,7 @@ static void torture(action act, bool changes)
             s = fresh(false);
         }
     } while (failed);
-    assert_true(n > 20); /* the wrap is at work */
+    assert_true(n > 20); /* the wrapped allocators are called */
     free(before);
     regstore_close(s);
 }

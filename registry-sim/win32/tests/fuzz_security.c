@@ -1,4 +1,4 @@
-/* Any bytes as a security descriptor: nothing beyond them is read, and what is not sound grants nothing. */
+/* Any bytes as a security descriptor: nothing beyond them is read, and an unsound one grants nothing. */
 #include "registry-sim/win32/security.h"
 
 #include <stdlib.h>

@@ -49,7 +49,7 @@ static void sids_there_and_back(void **state)
     assert_int_equal(id, 1000);
 }
 
-/* The caller is what is in the list. */
+/* The caller has exactly the SIDs of the list. */
 struct token {
     struct sid sid[3];
     unsigned   count;
@@ -77,7 +77,7 @@ static void entries_decide_in_order(void **state)
     alice.sid[1]            = sid_of_group(50);
     assert_int_equal(security_build(e, 3, &bytes, &size), 0);
     assert_true(security_valid(bytes, size));
-    /* what refuses stands first, however it was given */
+    /* entries that deny come first, whatever order they were given in */
     assert_true(security_entry_get(bytes, size, 0, &got) && got.deny);
     assert_true(security_entry_get(bytes, size, 2, &got) && got.rights == 0x400);
     assert_false(security_entry_get(bytes, size, 3, &got));
@@ -85,7 +85,7 @@ static void entries_decide_in_order(void **state)
     assert_false(security_granted(bytes, size, 0x400, is, &dev));
     assert_false(security_granted(bytes, size, 0x80, is, &alice));  /* refused to her, though her group has it */
     assert_true(security_granted(bytes, size, 0x601, is, &alice));  /* from two entries */
-    assert_false(security_granted(bytes, size, 0x681, is, &alice)); /* one of several is refused: all are */
+    assert_false(security_granted(bytes, size, 0x681, is, &alice)); /* if one of several rights is refused, all are */
     assert_false(security_granted(bytes, size, 1, is, &nobody));
     assert_true(security_granted(bytes, size, 0, is, &nobody));
     free(bytes);
@@ -111,15 +111,15 @@ static void a_descriptor_of_windows(void **state)
     assert_false(security_granted(of_windows, sizeof of_windows, 0x200, is, &everyone));
     assert_true(security_granted(of_windows, sizeof of_windows, 0x1fff, is, &administrator));
     for (size_t cut = 0; cut < sizeof of_windows; cut++) {
-        uint8_t *less = malloc(cut ? cut : 1); /* its end is the end of what may be read */
+        uint8_t *less = malloc(cut ? cut : 1); /* ends where readable memory ends */
         memcpy(less, of_windows, cut);
         assert_false(security_granted(less, cut, 0x800, is, &everyone));
         free(less);
     }
 }
 
-/* Every byte wrong in turn: never more than is there is read (the sanitizers see it), and what is not sound grants
- * nothing. */
+/* Every byte wrong in turn: nothing beyond the given bytes is read (the sanitizers see it), and an unsound descriptor
+ * grants nothing. */
 static void bytes_that_lie(void **state)
 {
     struct token everyone = {.count = 1};

@@ -1,4 +1,4 @@
-/* What is hidden in a text, and what is shown for it. Names of others do not move the cursor of a terminal. */
+/* The hidden characters of a text, and what is shown for each. Names of others do not move a terminal's cursor. */
 #include "registry-sim/win32/visible.h"
 #include "registry-sim/win32/wstatus.h"
 
@@ -60,7 +60,7 @@ static void hidden_characters_are_escaped(void **state)
         assert_string_equal(out, samples[i].shown);
         assert_string_equal(copy, samples[i].shown);
         assert_int_equal(visible_is(samples[i].text), strcmp(samples[i].text, samples[i].shown) == 0);
-        assert_true(visible_is(out)); /* what is shown is not escaped again */
+        assert_true(visible_is(out)); /* visible text is not escaped again */
         free(copy);
     }
 }
@@ -73,7 +73,7 @@ static void nul_in_the_middle_is_escaped(void **state)
     assert_string_equal(out, "a\\u0000b");
 }
 
-/* Neither a character nor an escape is cut, at whatever length the room ends. */
+/* A character or an escape is never cut, whatever the room. */
 static void no_room_cuts_between_characters(void **state)
 {
     static const char   text[] = "a\xC3\xBC\x1B\xE6\x97\xA5z", shown[] = "a\xC3\xBC\\u001b\xE6\x97\xA5z";

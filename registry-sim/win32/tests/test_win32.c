@@ -119,7 +119,7 @@ static void utf16_round_trips(void **state)
         assert_int_equal(utf16le_to_utf8(wide, n, back, sizeof back), strlen(texts[i]));
         assert_string_equal(back, texts[i]);
     }
-    char small[4]; /* whole characters only, always terminated */
+    char small[4]; /* room for whole characters only, always terminated */
     assert_int_equal(utf16le_to_utf8("a\0\xE4\0b\0", 6, small, 3), 4);
     assert_string_equal(small, "a");
 }
