@@ -1,6 +1,6 @@
-/* A controller and a consumer in one program. It records the events of one provider while another program runs, and
- *     prints their names. cc -Iautologger/include docs/examples/record.c -Lbuild/release -lautologger-trace
- *     -lautologger -Wl,-rpath,$PWD/build/release -o record ./record FILE.etl {GUID} 'PROGRAM ARGUMENTS'
+/* A controller and a consumer in one program. It records the events of one provider while another program runs, and prints their names.
+ *     cc -Iautologger/include docs/examples/record.c -Lbuild/release -lautologger-trace -lautologger -Wl,-rpath,$PWD/build/release -o record
+ *     ./record FILE.etl {GUID} 'PROGRAM ARGUMENTS'
  * Exit codes: 0 fine, else the error of the function that is named. */
 #include <evntcons.h>
 #include <evntrace.h>
