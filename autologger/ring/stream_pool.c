@@ -114,9 +114,14 @@ static bool take_back(struct stream_set *s)
         if (shm_pool_index(head) != index || !__atomic_compare_exchange_n(stream_pool_head_of(s), &head, head + 1,
                                                                           false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
-        s->pool_index = index + 1;
-        give_memory_back(s, s->pool[index]);
-        make_free(s, s->pool[index]);
+        s->pool_index        = index + 1;
+        const uint32_t chunk = s->pool[index];
+        if (s->state[chunk] != SHM_CHUNK_POOL) { /* a client linked it without taking it: the reader has it */
+            s->corrupt++;
+            continue;
+        }
+        give_memory_back(s, chunk);
+        make_free(s, chunk);
         s->granted -= s->granted != 0;
         return true;
     }
@@ -137,6 +142,7 @@ uint32_t stream_set_pool(struct stream_set *s, uint32_t want)
         there = available(s);
     while (there < want && s->free_count) {
         const uint32_t chunk = s->free_chunk[--s->free_count];
+        INVARIANT(s->state[chunk] == SHM_CHUNK_FREE);
         if (!stream_pool_push(s, chunk)) {
             make_free(s, chunk);
             break;
@@ -204,6 +210,9 @@ void stream_link(struct stream_set *s, struct ring_stream *st)
 void stream_chunk_back(struct stream_set *s, uint32_t chunk)
 {
     const bool stays = !stream_overwrites(s) || s->granted <= s->most;
+    INVARIANT(s->state[chunk] != SHM_CHUNK_FREE); /* else it would be in the pool and free at once */
+    if (s->state[chunk] == SHM_CHUNK_FREE)
+        return;
     if (s->state[chunk] == SHM_CHUNK_STALLED)
         s->granted -= s->granted != 0;
     else if (!stays || !stream_pool_push(s, chunk))
