@@ -1,5 +1,6 @@
 /* invariant.c - see invariant.h. */
 #include "registry-sim/base/invariant.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ void invariant_broken(const char *condition, const char *file, int line)
     int         none = 0;
     name             = name ? name + 1 : file;
     if (atomic_load(&invariant_ends)) {
-        fprintf(stderr, "%s:%d: broken invariant: %s\n", name, line, condition);
+        visible_line(stderr, "%s:%d: broken invariant: %s", name, line, condition);
         abort();
     }
     if (atomic_compare_exchange_strong(&first_state, &none, 1)) {

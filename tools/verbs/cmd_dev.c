@@ -90,9 +90,10 @@ static void set_print(const struct memory_streams *set)
 {
     const struct shm_control *c = &set->control;
     const struct stream_sums  s = sums_of(set);
-    printf("    uid %u: %s, %u chunks of %u KB: %u free, %u granted, %u linked, %u stalled", c->uid,
-           c->open == 1 ? "open" : "closed", c->chunk_count, 1u << (c->chunk_shift - 10), set->chunks[SHM_CHUNK_FREE],
-           set->chunks[SHM_CHUNK_POOL], set->chunks[SHM_CHUNK_LINKED], set->chunks[SHM_CHUNK_STALLED]);
+    visible_printf(stdout, "    uid %u: %s, %u chunks of %u KB: %u free, %u granted, %u linked, %u stalled", c->uid,
+                   c->open == 1 ? "open" : "closed", c->chunk_count, 1u << (c->chunk_shift - 10),
+                   set->chunks[SHM_CHUNK_FREE], set->chunks[SHM_CHUNK_POOL], set->chunks[SHM_CHUNK_LINKED],
+                   set->chunks[SHM_CHUNK_STALLED]);
     if (!set->has_data) {
         printf("; its streams were not found\n");
         return;
@@ -104,7 +105,7 @@ static void set_print(const struct memory_streams *set)
     for (uint32_t i = 0; i < set->streams; i++)
         if (set->stream[i].wpos & ~SHM_CLOSED || set->stream[i].lost) {
             const char *const name = i + 1 == set->streams ? "fallback" : "CPU";
-            printf("      %s", name);
+            visible_printf(stdout, "      %s", name);
             if (i + 1 < set->streams)
                 printf(" %u", i);
             printf(": position %" PRIu64 ", %" PRIu64 " events, %" PRIu64 " lost\n", set->stream[i].wpos & ~SHM_CLOSED,
@@ -137,9 +138,9 @@ static void memory_print(const struct daemon_memory *m)
                    d->version, d->adopted, plural(d->adopted));
     visible_printf(stdout, "  store %.*s, log folder %.*s, boot %.*s\n", (int)sizeof d->store, d->store,
                    (int)sizeof d->log_dir, d->log_dir, (int)sizeof d->boot_id, d->boot_id);
-    printf("  file system %s, %s%s, %" PRIu64 " file%s made\n", d->fs_ready ? "ready" : "not ready",
-           d->rehearsal ? "a rehearsal" : "no rehearsal", d->boot_done ? ", boot done" : "", d->files_created,
-           plural(d->files_created));
+    visible_printf(stdout, "  file system %s, %s%s, %" PRIu64 " file%s made\n", d->fs_ready ? "ready" : "not ready",
+                   d->rehearsal ? "a rehearsal" : "no rehearsal", d->boot_done ? ", boot done" : "", d->files_created,
+                   plural(d->files_created));
     printf("  %u of %d connections, %u of %d registrations, %u of %d providers\n", connections_of(d), STATE_CONNECTIONS,
            registrations_of(d), STATE_REGISTRATIONS, m->providers, SHM_PROVIDERS);
     for (unsigned i = 0; i < STATE_CONNECTIONS; i++)

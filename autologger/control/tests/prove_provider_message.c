@@ -218,23 +218,20 @@ void first_group(void)
 /* Each of these, made in the subject, has to be found.
  * mistake for any_size: less than a header is read: `if (size < sizeof h)` => `if (0)`
  * mistake for any_size: the size that a message says is not compared: `if (h.size != size)` => `if (h.size > size)`
- * mistake for any_size: a type behind the table: `if (h.type >= sizeof forms / sizeof *forms || ` => `if (h.type >
- * sizeof forms / sizeof *forms || ` mistake for any_size: a type without a form: ` || !forms[h.type].take)` => `)`
- * mistake for any_size: what is shorter than its type is read: `if (size < forms[h.type].least)` => `if (0)` mistake
- * for any_size: registrations are as short as other messages: `{sizeof(struct ctl_register), take_register}` =>
- * `{sizeof(struct ctl_thread), take_register}` mistake for any_size: traits may be longer than the message:
- * `out->traits_size <= cur_left(c);` => `out->traits_size <= CTL_MAX;` mistake for any_size: traits longer by one:
- * `out->traits_size <= cur_left(c);` => `out->traits_size <= cur_left(c) + 1;` mistake for any_size: what was not whole
- * is read all the same: `if (out->whole)` => `if (1)`
+ * mistake for any_size: a type behind the table: `if (h.type >= sizeof forms / sizeof *forms || ` => `if (h.type > sizeof forms / sizeof *forms || `
+ * mistake for any_size: a type without a form: ` || !forms[h.type].take)` => `)`
+ * mistake for any_size: what is shorter than its type is read: `if (size < forms[h.type].least)` => `if (0)`
+ * mistake for any_size: registrations are as short as other messages: `{sizeof(struct ctl_register), take_register}` => `{sizeof(struct ctl_thread), take_register}`
+ * mistake for any_size: traits may be longer than the message: `out->traits_size <= cur_left(c);` => `out->traits_size <= CTL_MAX;`
+ * mistake for any_size: traits longer by one: `out->traits_size <= cur_left(c);` => `out->traits_size <= cur_left(c) + 1;`
+ * mistake for any_size: what was not whole is read all the same: `if (out->whole)` => `if (1)`
  * mistake for any_size: a name without an end: `if (!out->name)` => `if (0)`
  * mistake for any_size: the NUL counts: `c.pos - at - 1;` => `c.pos - at;`
- * mistake for first_group: a trait shorter than its head is skipped: `whole < TRAIT_HEAD ? SIZE_MAX` => `whole <
- * TRAIT_HEAD ? 0` mistake for any_size: a trait of size 0 has no end: `whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole -
- * TRAIT_HEAD);` => `whole); if (!whole) c.pos -= 3;` mistake for any_size: a trait may end behind the traits: `if
- * (!data)` => `if (0)`
- * mistake for any_size: a group's size is not looked at: `if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof
- * *out)` => `if (type == TRAIT_GROUP)` mistake for first_group: a group is of any kind: `if (type == TRAIT_GROUP &&
- * whole` => `if (whole` mistake for any_size: what lay there stays: `*out = (struct provider_message){0};` =>
- * `(void)0;`
+ * mistake for first_group: a trait shorter than its head is skipped: `whole < TRAIT_HEAD ? SIZE_MAX` => `whole < TRAIT_HEAD ? 0`
+ * mistake for any_size: a trait of size 0 has no end: `whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);` => `whole); if (!whole) c.pos -= 3;`
+ * mistake for any_size: a trait may end behind the traits: `if (!data)` => `if (0)`
+ * mistake for any_size: a group's size is not looked at: `if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out)` => `if (type == TRAIT_GROUP)`
+ * mistake for first_group: a group is of any kind: `if (type == TRAIT_GROUP && whole` => `if (whole`
+ * mistake for any_size: what lay there stays: `*out = (struct provider_message){0};` => `(void)0;`
  * mistake for as_sent: the header is taken before it was looked at: `    *out = h;` => `    out->size = h.size;`
  */
