@@ -8,11 +8,12 @@
 
 struct activities_run {
     struct activities *a;
-    struct idmap       ids;   /* folded id -> index + 1 of the first of that hash; further ones by `same` */
-    long              *same;  /* the next activity of the same hash */
-    struct idmap       edges; /* from, to -> transfer + 1 */
-    struct traced      machine;
-    bool               failed;
+    /* hash of the id -> index + 1 of the latest activity with that hash; same[] leads to the earlier ones */
+    struct idmap  ids;
+    long         *same;  /* the next earlier activity of the same hash */
+    struct idmap  edges; /* from, to -> transfer + 1 */
+    struct traced machine;
+    bool          failed;
 };
 
 static uint64_t activities_fold(const struct guid *id)

@@ -21,18 +21,21 @@ struct boot_thread {
     uint32_t pid;
     int8_t   state; /* enum boot_state; BOOT_NONE: not seen yet. BOOT_OTHER stands for any wait */
     bool     uninterruptible, woken;
-    int64_t  since, ready; /* of the state; when it was woken */
+    int64_t  since, ready; /* since: when the state began; ready: when the waiting thread was woken */
     int      waker;        /* process */
 };
-struct boot_pending { /* a finished wait, until its stack gives its kind */
+/* A finished wait of which the kind is not known yet: the stack event that may follow tells it. */
+struct boot_pending {
     bool     open;
     uint32_t thread;
-    int64_t  raw; /* of the switch */
+    int64_t  raw; /* raw time of the context switch that ended the wait; the stack event refers to it */
     int      process, waker;
     int64_t  start, end;
     bool     uninterruptible;
 };
-struct boot_moment_part { /* one part of a stack: the other part may come in a separate event */
+/* The last counted stack, usually the kernel's frames. The user frames may follow in a second event with the same raw
+ * time; part_join then joins both. */
+struct boot_moment_part {
     int64_t  raw, at;
     uint32_t thread;
     int      stack, process;
@@ -40,40 +43,44 @@ struct boot_moment_part { /* one part of a stack: the other part may come in a s
     double   weight;
 };
 struct boot_cpu {
-    uint32_t                thread; /* UINT32_MAX: not known */
-    int64_t                 since;
-    struct boot_pending     pending;
-    int64_t                 sample_raw; /* of a sample whose stack may come */
+    uint32_t            thread; /* UINT32_MAX: not known */
+    int64_t             since;
+    struct boot_pending pending;
+    /* raw time of the last sample, of which the stack event may still follow; 0: none */
+    int64_t                 sample_raw;
     uint32_t                sample_thread;
     struct boot_moment_part part; /* the last one */
 };
+/* One moment by two clocks: us on systemd's clock, ns on the file's. */
 struct boot_pair {
     uint64_t us;
     int64_t  ns;
-}; /* systemd's clock, the file's */
+};
 struct boot_builder {
     struct boot       *b;
     struct etl_reader *reader;
     struct schema_set *schemas;
-    bool               borrowed;                                /* `schemas` belong to the caller */
-    struct symbols    *symbols;                                 /* NULL: no stacks */
-    struct frame_name *names;                                   /* of one stack */
-    int64_t            base;                                    /* FILETIME of the time 0 */
-    int64_t            start;                                   /* ns: the session began */
-    bool               of_rehearsal;                            /* the merge's event says so */
-    double             tick;                                    /* ns of one tick of the file's clock */
-    struct idmap       threads, pids;                           /* tid + 1, pid + 1 -> thread, index + 1 */
-    struct idmap       units;                                   /* hash of name -> index + 1 */
-    struct idmap       open_probes;                             /* tid + 1 -> index + 1 of the innermost one */
+    bool               borrowed;      /* `schemas` belong to the caller */
+    struct symbols    *symbols;       /* NULL: no stacks */
+    struct frame_name *names;         /* of one stack */
+    int64_t            base;          /* FILETIME of the time 0 */
+    int64_t            start;         /* ns: the session began */
+    bool               of_rehearsal;  /* the event that the merge wrote says that the trace is of a rehearsal */
+    double             tick;          /* ns of one tick of the file's clock */
+    struct idmap       threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
+    struct idmap       units;         /* hash of name -> index + 1 */
+    struct idmap       open_probes;   /* tid + 1 -> index + 1 of the innermost one */
     struct idmap       raw_stacks, stacks, frames, cells, runs; /* keys -> index + 1 */
     struct boot_cpu   *cpu;
     unsigned           cpus;
     struct boot_fields fields;
     struct boot_pair  *pair;
     unsigned           pairs;
-    uint64_t           mark[4];        /* systemd's, us: initrd, userspace, finish; without firmware and loader */
-    int64_t            disk_until[64]; /* by number: end of the busy span */
-    size_t room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral,
+    /* systemd's monotonic times in us (they start with the kernel, so firmware and loader are not in them): initrd,
+     * user space, finish */
+    uint64_t mark[4];
+    int64_t  disk_until[64]; /* by index in boot.disk: until when the disk's time is already counted as busy */
+    size_t   room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral,
         room_firmware, room_text, room_disk, room_memory, room_image, room_frame, room_stack, room_cell, room_run,
         room_pair;
     struct guid systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid,
@@ -86,7 +93,7 @@ int64_t boot_time(const struct boot_builder *w, const struct etl_event *e);
 /* A length or time from the file, in units of `scale` ns: never more than BOOT_LONGEST_NS, so that sums and differences
  * fit. */
 #define BOOT_LONGEST_NS INT64_C(1000000000000000)
-/* Limit of a sum of them: some tens of such sums, and ten times one, still fit. */
+/* A sum of such times stops growing beyond this: INT64_MAX holds the sum of 100 of them, or one of them times ten. */
 #define BOOT_SUM_MOST (INT64_MAX / 128)
 int64_t     boot_ns(uint64_t value, uint64_t scale);
 const char *boot_field(const struct boot_builder *w, const char *name); /* "" when there is none */

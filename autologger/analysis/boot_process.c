@@ -81,7 +81,7 @@ static bool boot_process_read(const struct etl_event *e, struct told *out)
     cur_take(&c, POINTER); /* page table */
     if (e->version >= 4)
         cur_take(&c, FIXED);              /* flags */
-    const uint8_t *user = c.data + c.pos; /* a pointer that is 0: nothing more */
+    const uint8_t *user = c.data + c.pos; /* the user's SID: if this pointer is 0, no SID follows */
     if (cur_u64(&c) != 0 && cur_ok(&c)) {
         cur_take(&c, POINTERS - POINTER);
         const uint8_t *sid = cur_take(&c, SID_HEAD);

@@ -12,7 +12,8 @@ struct reason_look {
     int64_t             start, end;
     struct boot_reason *out;
 };
-/* States of the program's first thread in the time. */
+/* How long the program's first thread was in each state within [start, end) of the search; running and ready are an
+ * estimate. */
 struct reason_times {
     int64_t                 sum[BOOT_STATES];
     unsigned                sleeps;
@@ -56,7 +57,8 @@ static const char *boot_reason_words_of(const struct boot_process *p)
     return p->command && *p->command ? p->command : p->label;
 }
 
-/* The program that fills the time: from the unit's longest one down to the descendant that does its work. */
+/* The program that took the time. Starts with the unit's process that lived longest in it, then goes to the longest
+ * child as long as that lived more than 60 % of its parent's time. */
 static int who_fills(const struct reason_look *l)
 {
     const struct boot *b  = l->b;
@@ -186,7 +188,8 @@ static bool waker_text(const struct reason_look *l, const struct boot_wait *long
     return true;
 }
 
-/* The process runs one program after another, of which none takes most of the time. */
+/* The process waited for its children: names how many, and the one that lived longest. (No child lived for most of the
+ * process's time, else who_fills had chosen that child.) */
 static void by_children(const struct reason_look *l, int process, int64_t waited)
 {
     const struct boot *b    = l->b;
@@ -234,7 +237,8 @@ static bool same_look(const struct boot_look *a, const struct boot_look *b)
     return a->kind == b->kind && strcmp(a->object, b->object) == 0;
 }
 
-/* True if the look was at this process, in the time of `l`. */
+/* A look (struct boot_look) is one observation of what a process waits for. True if this one is of this process, within
+ * the time of `l`. */
 static bool is_at(const struct reason_look *l, int process, const struct boot_look *k)
 {
     const struct boot_process *p = &l->b->process[process];
@@ -243,8 +247,8 @@ static bool is_at(const struct reason_look *l, int process, const struct boot_lo
 }
 
 struct look_found {
-    const struct boot_look *look; /* in `wait`, the longest wait of the state with a look */
-    const struct boot_wait *wait;
+    const struct boot_look *look;   /* the last look in `wait` */
+    const struct boot_wait *wait;   /* the longest wait in that state that has a look */
     int64_t                 waited; /* sum of all waits with the same look */
 };
 
@@ -260,8 +264,9 @@ static const struct boot_look *look_in(const struct reason_look *l, int process,
     return last;
 }
 
-/* False: no look that has words. Else the same was seen in most of the waited time in that state, or at each look: then
- * it is taken for all waits. */
+/* Finds the look of the longest wait in this state that has one (with words). True if the waits with the same look make
+ * up at least half of `waited`. If two or more waits have a look, all with the same object, out->waited is the whole of
+ * `waited`. */
 static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
                       struct look_found *out)
 {

@@ -235,7 +235,7 @@ void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t
     }
 }
 
-/* Waits that last to the end of the file count. */
+/* Counts the waits that were still open at the end of the file, up to that end. */
 void boot_thread_end(struct boot_builder *w)
 {
     for (unsigned i = 0; i < w->cpus; i++) {

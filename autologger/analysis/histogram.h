@@ -1,6 +1,6 @@
-/* histogram.h - the distribution of a number, in bounded memory: counts in steps of 1/64 of a power of two, so a
- * percentile is at most 1.6 % too high; least, most and sum are exact. Zeros at first. Threads: one. Ownership: a
- * value, 30 KB. */
+/* histogram.h - the distribution of a number, in bounded memory. Each power of two has 64 cells, so a percentile is
+ * at most 1.6 % too high; least, most and sum are exact. The caller sets the struct to zero before the first value.
+ * Threads: one. Ownership: the struct (30 KB) holds no pointers and may be copied. */
 #ifndef AUTOLOGGER_ANALYSIS_HISTOGRAM_H
 #define AUTOLOGGER_ANALYSIS_HISTOGRAM_H
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* handover.h - a keeper gives everything it keeps to a successor of another program: from the initramfs to the real
- * root. Over one SOCK_SEQPACKET connection: the successor connects; the keeper greets it, has its service leave, then
- * sends messages of names and descriptors (at most HANDOVER_BATCH each, the kernel allows 253), the last one empty; the
- * successor adopts, then acknowledges. If the connection ends without the acknowledgement, nothing was taken: the
- * keeper goes on.
+/* handover.h - a keeper gives all that it keeps to a successor that is another program: the early program in the
+ * initramfs gives it to the daemon on the real root. Over one SOCK_SEQPACKET connection: the successor connects; the
+ * keeper greets it, has its service leave, then sends messages of names and descriptors (at most HANDOVER_BATCH each,
+ * the kernel allows 253), the last one empty; the successor adopts, then acknowledges. If the connection ends without
+ * the acknowledgement, nothing was taken: the keeper goes on.
  * Threads: one. Ownership: sent descriptors stay the keeper's until it drops them; received ones are the receiver's.
  * Not for: what the descriptors are (handed.h). */
 #ifndef AUTOLOGGER_DAEMON_HANDOVER_H

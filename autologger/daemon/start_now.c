@@ -37,8 +37,9 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     struct condition_list found = {0};
     struct reason         why   = {0};
 
-    *wait             = NULL;
-    env->kernel_phase = false; /* the kernel's records from before the initramfs are the boot's */
+    *wait = NULL;
+    /* the records of the kernel phase belong to the sessions of the boot, not to a session started now */
+    env->kernel_phase = false;
     wstatus st        = regstore_open_snapshot_bytes(snapshot, size, "the declaration", &store, NULL, &why);
     st                = st ? st : boot_start_one(host->table, host->log_dir, store, host->fs_ready, &s, &found, &why);
     regstore_close(store);

@@ -1,8 +1,9 @@
 /* places.c - reuses users' places in a session (S6). See users.c for how a place is taken, wire/state.h for what a
- * successor knows of it. The logger gives up a place in three steps. (1) Its user's events are in the file, and
- * published. (2) Its streams are closed and all CPUs visited, so no more events come. (3) One publication moves its
- * counts to the session's, sets its read positions to zero, and marks its epoch as gone. Then the controlling thread
- * closes the streams, and takes the place for another user under the next epoch.
+ * successor knows of it. A place is the entry of one user in a session. When places are scarce, the logger frees places
+ * of users without programs: (1) it writes the user's events to the file and publishes that; (2) it closes the user's
+ * streams and visits all CPUs, so no writer is left; (3) in one publication it adds the user's counts to the session's,
+ * sets the read positions to zero and stores the place's epoch in gone_epoch. From then on the place is free: the
+ * controlling thread closes the streams, and takes the place for another user under the next epoch.
  * Threads: the logger's.
  * Not for: places of users whose programs are attached: these stay. */
 #include "autologger/ring/quiesce.h"
@@ -14,7 +15,8 @@
 
 enum { FIRST = 1 /* the daemon's own user stays */, LOOK_MS = 20, FEW = STATE_UIDS / 8 };
 
-/* In the last pass's lists: an unpublished reservation, or a record that waits for its time. */
+/* True if the last pass left something of this user in the pending lists: a reservation that is not published yet, or a
+ * record that waits for its time. */
 static bool waits_in_lists(const struct logger *l, unsigned u)
 {
     for (unsigned c = 0; c <= l->cpus; c++)
@@ -32,7 +34,8 @@ static bool all_read(const struct logger *l, unsigned u)
     return !waits_in_lists(l, u);
 }
 
-/* A user with losses keeps its place, and its name in lists, while there are enough places. Under lock. */
+/* While there are enough places, a user with losses keeps its place, so that lists still show these losses by user.
+ * Under lock. */
 static bool may_go(const struct logger *l, unsigned u, bool few)
 {
     const struct session_uid *user = &l->s->uid[u];
@@ -43,7 +46,8 @@ static bool may_go(const struct logger *l, unsigned u, bool few)
     return few || (!n.lost && !n.adjusted && !n.falsified && !user->trimmed);
 }
 
-/* Nothing can come to the closed streams after this. Returns the number of users. */
+/* Closes the streams of the users that may go, and marks them in closed[]. A writer that had begun may still write
+ * until all CPUs have been visited. Returns the number of such users. */
 static unsigned close_idle(struct logger *l, bool *closed)
 {
     struct session *s     = l->s;
@@ -93,7 +97,8 @@ static void reopen(const struct logger *l, unsigned u)
         stream_set_open(l->streams[u], true);
 }
 
-/* After closing and visiting all CPUs: a user that wrote nevertheless, or is back, keeps its place. */
+/* Call it when the streams are closed and all CPUs have been visited. A user that wrote after the check, or has a
+ * program again, keeps its place. */
 static unsigned places_give_up(struct logger *l, const bool *closed)
 {
     struct session *s     = l->s;

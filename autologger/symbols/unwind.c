@@ -14,7 +14,8 @@
 
 enum { SPACES_MOST = 64, NAME_SIZE = 32 };
 
-struct unwind_file { /* one that was mapped somewhere; opened when a process that has it is unwound */
+/* A file that some process has mapped. It is opened when a stack of such a process is first unwound. */
+struct unwind_file {
     char                  *path;
     uint64_t               key, size;
     uint32_t               stamp;
@@ -33,7 +34,8 @@ struct unwind_space { /* of a process */
     Dwfl          *dwfl;    /* NULL: not open */
     bool           current; /* dwfl knows all of image[] */
     bool           attached;
-    uint64_t       used; /* last, as a number of stacks */
+    /* value of unwind.stacks when a stack of this process was last unwound (finds the least recently used) */
+    uint64_t       used;
     struct unwind *owner;
 };
 struct unwind {

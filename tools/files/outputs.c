@@ -53,7 +53,7 @@ static int asked_of(enum output_asked what, unsigned which, int flags, unsigned 
     return outputs_asked(&ask, &reply);
 }
 
-/* The output's number; `count`: it is no output's file. */
+/* Index of the output that has this temporary file; helped.count: no output has it. */
 static unsigned of_temporary(const char *path)
 {
     unsigned i = 0;

@@ -7,7 +7,7 @@
 
 /* Prints why no frame of a program has a module, when the trace has no images. */
 void symbols_no_images(const struct symbols_counts *n, FILE *to);
-/* For people: shares, the quality of stacks, the files that are missing. */
+/* As text: the share of frames with a name, the quality of the stacks, and the symbol files that were not found. */
 void symbols_print(const struct symbols_counts *n, FILE *to);
 /* {"symbols": {...}} */
 void symbols_print_json(const struct symbols_counts *n, FILE *to);

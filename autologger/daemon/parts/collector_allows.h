@@ -1,4 +1,5 @@
-/* collector_allows.h - what the collector does for a server: decided by tables alone, from nothing but the request.
+/* collector_allows.h - whether the collector may carry out a request of the server (the service and its helpers,
+ * collector.h). The answer depends on the request and on fixed tables and limits only.
  * Threads: any. Ownership: none. Not for: doing it (collector_run.c). */
 #ifndef AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
 #define AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H

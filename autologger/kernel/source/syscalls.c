@@ -82,7 +82,8 @@ static uint64_t narrow_exact(const struct narrow_functions *f, const char *befor
     return found ? found->address : 0;
 }
 
-/* A function that translates its arguments comes before the one of 64-bit programs, which many calls share. */
+/* Prefers compat_sys_NAME, which translates 32-bit arguments; otherwise takes sys_NAME, the entry for 32-bit programs
+ * of the function that 64-bit programs use too. */
 static uint64_t narrow_either(const struct narrow_functions *f, const char *before, const char *name, size_t length,
                               const char *behind)
 {
@@ -93,8 +94,8 @@ static uint64_t narrow_either(const struct narrow_functions *f, const char *befo
     return address ? address : narrow_exact(f, compat, name, length, behind);
 }
 
-/* A call whose name has one of these ends has the function without it: a name without the end is the older call, with
- * 16 or 32 bits. */
+/* The call NAME_time64, NAME64 or NAME32 without a function of its own name is served by the function NAME: in the
+ * 32-bit table the plain name belongs to the older call, whose function has another ending. */
 static uint64_t narrow_newer(const struct narrow_functions *f, const char *name, size_t length)
 {
     static const char *const newer[] = {"_time64", "64", "32"};

@@ -282,7 +282,7 @@ static bool hook_from_class(const char *word, uint16_t *hook)
         return false;
     for (size_t i = 0; i < COUNT(flags_classes); i++)
         if (guid_parse(flags_classes[i].guid, &known) && guid_equal(&guid, &known)) {
-            /* the one type of its class with another group */
+            /* Image/Load (type 10) is the only type whose hook has another group than its class: that of processes */
             bool load = flags_classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD;
             *hook     = (uint16_t)((load ? GROUP_PROCESS : flags_classes[i].group) << 8 | type);
             return true;
