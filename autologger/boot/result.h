@@ -107,7 +107,7 @@ struct result_list {
 /* Where the boots are kept, one numbered key each. */
 #define RESULT_BOOTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\Boots"
 enum { RESULT_KEY_SIZE = 96 };
-/* Writes the key of a boot to `out`; returns `out`. And back: the number in a key's name, 0 when it is none. */
+/* Writes the key of boot `number` to `out`; returns `out`. result_number reverses it; 0: no key of a boot. */
 const char *result_key(uint32_t number, char out[RESULT_KEY_SIZE]);
 uint32_t    result_number(const char *name);
 
@@ -123,7 +123,7 @@ bool result_undone(const struct result_row *row);
 const char *result_row_word(const struct result_row *row);
 /* Appends a zeroed row; NULL: out of memory. Earlier rows may move. */
 struct result_row *result_add(struct result_list *list);
-/* The first row with these names; "" for the session itself. NULL when there is none. */
+/* Returns the first row with these names, or NULL. `provider` "" means the session's own row. */
 struct result_row *result_find(struct result_list *list, const char *session, const char *provider);
 /* The row of a declaration; NULL when there is none. */
 struct result_row *result_find_key(struct result_list *list, const char *key);
