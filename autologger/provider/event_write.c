@@ -260,7 +260,6 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
         }
         const enum decision decision = decide(r, slot, entry, (uint8_t)ticket, c, event, &ask);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the filter was read before the ticket is compared */
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket)
             continue; /* F1 */
         if (decision == DECIDED_FILTERED && !ring_filtered(view, enable, ticket, r->slot_number) &&

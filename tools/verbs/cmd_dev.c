@@ -66,7 +66,7 @@ static unsigned registrations_of(const struct state_daemon *d)
 
 /* What a user's streams of a session say together. Sums of what programs write: they may be anything. */
 struct stream_sums {
-    uint64_t bytes, events, lost, aborts, filtered, overwritten;
+    uint64_t bytes, lost, aborts, filtered, overwritten;
 };
 
 static struct stream_sums sums_of(const struct memory_streams *set)
@@ -75,7 +75,6 @@ static struct stream_sums sums_of(const struct memory_streams *set)
     for (uint32_t i = 0; i < set->streams; i++) {
         const struct shm_stream *x = &set->stream[i];
         s.bytes += x->wpos & ~SHM_CLOSED;
-        s.events += x->tally >> SHM_TALLY_BITS;
         s.lost += x->lost;
         s.aborts += x->aborts;
         s.filtered += x->filtered;
