@@ -148,11 +148,11 @@ enum boot_lane_kind { BOOT_LANE_CPU, BOOT_LANE_QUEUE, BOOT_LANE_READ, BOOT_LANE_
 struct boot_trust {
     uint64_t    events, lost, buffers_lost, damaged, undecoded;
     uint64_t    stacks_complete, stacks_cut, stacks_unknown, stacks_missing;
-    uint64_t    frames, frames_named; /* of the stacks of waits and samples */
-    const char *clock;                /* "TSC", ... in words */
-    uint64_t    clock_error_ns;       /* of the kernel phase; 0: none */
-    int64_t     own_cpu;              /* processor time of autologger's own processes, ns */
-    char        first_loss[96];       /* when and where, or "" */
+    uint64_t    frames, frames_named;  /* of the stacks of waits and samples */
+    const char *clock;                 /* "TSC", ... in words */
+    uint64_t    clock_error_ns;        /* of the kernel phase; 0: none */
+    int64_t     own_cpu, own_cpu_boot; /* ns that autologger's own processes ran: in all, and until the boot was done */
+    char        first_loss[96];        /* when and where, or "" */
 };
 struct boot_phase {
     const char *name;

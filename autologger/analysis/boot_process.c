@@ -59,6 +59,16 @@ static char *label_make(const char *name, const char *command)
     return strndup(first, n);
 }
 
+/* The kernel's own two processes have Windows' names in the trace. systemd does not end processes whose command begins
+ * with "@" when it leaves the initramfs: that is no part of a name. */
+enum { PID_IDLE = 0, PID_KERNEL = 4 };
+static const char *name_here(uint32_t pid, const char *name)
+{
+    return pid == PID_IDLE && strcmp(name, "Idle") == 0       ? "idle"
+           : pid == PID_KERNEL && strcmp(name, "System") == 0 ? "kernel"
+                                                              : name;
+}
+
 struct told { /* fields of a Process event */
     uint32_t    pid, parent;
     int32_t     status;
@@ -108,8 +118,8 @@ static void names_set(struct boot_builder *w, struct boot_process *p, const stru
     free(p->name);
     free(p->command);
     free(p->label);
-    p->name    = boot_keep(w, t->name);
-    p->command = boot_keep(w, text_get(&t->command));
+    p->name    = boot_keep(w, name_here(t->pid, t->name));
+    p->command = boot_keep(w, text_get(&t->command) + (*text_get(&t->command) == '@'));
     p->label   = p->name && p->command ? label_make(p->name, p->command) : NULL;
     w->failed |= !p->label;
 }

@@ -1,4 +1,5 @@
 #include "autologger/analysis/boot_build.h"
+#include "autologger/analysis/boot_run.h"
 
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/schema/classic.h"
@@ -175,8 +176,10 @@ static void boot_read_all(struct boot_builder *w, const struct boot_options *o)
 static void own_cost(struct boot *b)
 {
     for (unsigned i = 0; i < b->processes; i++)
-        if (strstr(b->process[i].label, "autologger"))
+        if (strstr(b->process[i].label, "autologger")) {
             b->trust.own_cpu += b->process[i].time[BOOT_RUNNING];
+            b->trust.own_cpu_boot += boot_ran(b, (int)i, 0, b->finish).running;
+        }
 }
 
 static void trust_end(struct boot_builder *w)

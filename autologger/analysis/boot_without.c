@@ -219,13 +219,28 @@ static void compute(struct boot_without_order *o, struct boot_without *out)
     out->most = boot_without_later(out->gain, boot_without_sooner(gain_of(o, jobs, &ignored), b->finish));
 }
 
+bool boot_order_told(const struct boot *b)
+{
+    for (unsigned i = 0; i < b->units; i++)
+        if (b->unit[i].after)
+            return true;
+    return false;
+}
+
+bool boot_is_device(const struct boot *b, int unit)
+{
+    const char *dot = strrchr(b->unit[unit].name, '.');
+    return dot && strcmp(dot, ".device") == 0;
+}
+
 bool boot_without(const struct boot *b, int unit, struct boot_without *out)
 {
     struct boot_without_order o;
     bool                      known = false;
 
     *out = (struct boot_without){.next = BOOT_NONE};
-    if (b->finish <= 0 || b->live || unit < 0 || (unsigned)unit >= b->units)
+    if (b->finish <= 0 || b->live || unit < 0 || (unsigned)unit >= b->units || boot_is_device(b, unit) ||
+        !boot_order_told(b))
         return false;
     if (order_make(b, &o) && o.of_unit[unit] != BOOT_NONE) {
         known     = true;

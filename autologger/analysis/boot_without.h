@@ -15,6 +15,11 @@ struct boot_without {
     int64_t least, most;
     int     next; /* the unit whose start would be done last; BOOT_NONE: not known */
 };
-/* False: no memory, or the unit was not started in this boot, or the boot's end is not known. */
+/* True: the trace tells what at least one unit is ordered after. */
+bool boot_order_told(const struct boot *b);
+/* A .device unit: it is there when its driver is done, so leaving it out says nothing. */
+bool boot_is_device(const struct boot *b, int unit);
+/* False: no memory, or the unit was not started in this boot (BOOT_NONE), or is a device, or the order of units or the
+ * boot's end is not known. */
 bool boot_without(const struct boot *b, int unit, struct boot_without *out);
 #endif

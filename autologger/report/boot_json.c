@@ -103,6 +103,7 @@ static void boot_json_trust(yajl_gen g, const struct boot *b)
     jw_int(g, "frames", (int64_t)t->frames);
     jw_int(g, "framesNamed", (int64_t)t->frames_named);
     jw_ms(g, "ownCpu", t->own_cpu);
+    jw_ms(g, "ownCpuUntilDone", t->own_cpu_boot);
     jw_flag(g, "switches", b->switches);
     jw_ms(g, "seenFrom", b->seen_from);
     jw_flag(g, "wakeups", b->wakeups);

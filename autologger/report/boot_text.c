@@ -1,12 +1,13 @@
 #include "autologger/report/boot_text.h"
 
+#include "autologger/analysis/boot_besides.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { UNITS_SHOWN = 12, PROCESSES_SHOWN = 12, OTHERS_SHOWN = 4, NAME = 52 };
+enum { UNITS_SHOWN = 12, PROCESSES_SHOWN = 12, NAME = 52 };
 static const int64_t LATE_NS = INT64_C(2000000000);
 
 static double s(int64_t ns) { return (double)ns / 1e9; }
@@ -20,10 +21,12 @@ static void boot_text_verdict(const struct boot_verdict *v, FILE *out)
     for (unsigned i = 0; i < 3; i++)
         visible_printf(out, "  %-28s %s\n", f->number[i].what, f->number[i].value);
     visible_printf(out, "Next: %s\n", f->next);
-    if (v->findings > 1)
+    const struct boot_finding *other[BOOT_BESIDES_MOST];
+    const unsigned             others = boot_besides(v, other);
+    if (others)
         fputs("\nBesides:\n", out);
-    for (unsigned i = 1; i < v->findings && i <= OTHERS_SHOWN; i++)
-        visible_printf(out, "%5.1f s  %s\n", s(v->finding[i].cost), v->finding[i].sentence);
+    for (unsigned i = 0; i < others; i++)
+        visible_printf(out, "%5.1f s  %s\n", s(other[i]->cost), other[i]->sentence);
 }
 
 static void boot_text_trust(const struct boot *b, FILE *out)
@@ -44,7 +47,11 @@ static void boot_text_trust(const struct boot *b, FILE *out)
         fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named",
                 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
-    fprintf(out, "; autologger's own processes ran %.2f s\n", s(t->own_cpu));
+    if (b->live)
+        fprintf(out, "; autologger itself used %.2f s of a processor\n", s(t->own_cpu));
+    else
+        fprintf(out, "; autologger itself used %.2f s of a processor until the boot was done, and %.2f s afterwards\n",
+                s(t->own_cpu_boot), s(t->own_cpu - t->own_cpu_boot));
     if (b->switches && b->user && b->seen_from > b->user + LATE_NS)
         fprintf(out, "  the first context switch is at %.1f s: before it nothing tells who ran and who waited\n",
                 s(b->seen_from));

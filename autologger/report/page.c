@@ -1,5 +1,8 @@
 #include "autologger/report/page.h"
 
+#include "autologger/analysis/boot_besides.h"
+#include "autologger/analysis/boot_doubts.h"
+#include "autologger/analysis/boot_without.h"
 #include "autologger/report/page_parts.h"
 #include "autologger/schema/text.h"
 #include "registry-sim/win32/filetime.h"
@@ -72,48 +75,118 @@ static void page_whose(FILE *out, const struct report *r, const struct boot_find
     }
 }
 
+static void page_number(FILE *out, const char *what, const char *value)
+{
+    fputs("<div><dt>", out);
+    html(out, what);
+    fputs("</dt><dd>", out);
+    html(out, value);
+    fputs("</dd></div>", out);
+}
+
+/* What it would save, then the finding's own numbers. */
+static void page_numbers(FILE *out, const struct boot *b, const struct boot_finding *f)
+{
+    struct boot_without x;
+    char                length[32], value[48], what[300];
+
+    fputs("<dl class=\"numbers\">", out);
+    snprintf(value, sizeof value, "up to %s", page_length(f->cost, length));
+    page_number(out, "sooner without this", value);
+    if (boot_without(b, f->unit, &x)) {
+        snprintf(what, sizeof what, "sooner without %s at all", b->unit[f->unit].name);
+        page_number(out, what, page_length(x.gain > 0 ? x.gain : 0, length));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        page_number(out, f->number[i].what, f->number[i].value);
+    fputs("</dl>\n", out);
+}
+
+static void page_besides(FILE *out, const struct report *r)
+{
+    const struct boot_finding *other[BOOT_BESIDES_MOST];
+    const unsigned             others = boot_besides(r->verdict, other);
+    char                       cost[32];
+
+    if (!others)
+        return;
+    fputs("<h3>What else took time</h3>\n<ul id=\"others\">", out);
+    for (unsigned i = 0; i < others; i++) {
+        fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", page_length(other[i]->cost, cost));
+        page_whose(out, r, other[i]);
+        fputc('>', out);
+        html_sentence(out, other[i]->sentence);
+        fputs("</button></li>", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+static void page_sure(FILE *out, const struct boot *b)
+{
+    struct boot_doubts d;
+
+    boot_doubts_find(b, &d);
+    fprintf(out, "<p id=\"sure\"%s><b>%s:</b> ", d.count ? " class=\"bad\"" : "", d.count ? "Not sure" : "Sure");
+    for (unsigned i = 0; i < d.count; i++) {
+        html(out, d.text[i]);
+        fputs(i + 1 < d.count ? "; " : ".", out);
+    }
+    fputs(d.count ? "</p>\n" : BOOT_SURE ".</p>\n", out);
+}
+
 static void page_verdict(FILE *out, const struct report *r)
 {
     const struct boot_verdict *v = r->verdict;
+    const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
+    const struct boot_text    *line[BOOT_LINES_MOST];
+    const unsigned             lines = boot_log_lines(r->boot, f, line);
 
     fputs(
         "<section id=\"verdict\" class=\"card\" aria-labelledby=\"h-verdict\">\n<h2 id=\"h-verdict\">Verdict</h2>\n<p class=\"sentence\">",
         out);
     html_sentence(out, v->sentence);
     fputs("</p>\n", out);
-    if (v->findings) {
-        fputs("<dl class=\"numbers\">", out);
-        for (unsigned i = 0; i < 3; i++) {
-            fputs("<div><dt>", out);
-            html(out, v->finding[0].number[i].what);
-            fputs("</dt><dd>", out);
-            html(out, v->finding[0].number[i].value);
-            fputs("</dd></div>", out);
-        }
-        fputs("</dl>\n<p class=\"next\"><b>Look at next:</b> ", out);
-        html(out, v->finding[0].next);
+    if (f) {
+        page_numbers(out, r->boot, f);
+        fputs("<p class=\"next\"><b>What to do:</b> ", out);
+        html(out, f->next);
         fputs(" <button class=\"link\"", out);
-        page_whose(out, r, &v->finding[0]);
+        page_whose(out, r, f);
         fputs(">Show it in the timeline</button></p>\n", out);
     }
-    if (v->findings > 1)
-        fputs("<details><summary>What else took time</summary><ul id=\"others\">", out);
-    for (unsigned i = 1; i < v->findings; i++) {
-        char cost[32];
-        fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", page_length(v->finding[i].cost, cost));
-        page_whose(out, r, &v->finding[i]);
-        fputc('>', out);
-        html_sentence(out, v->finding[i].sentence);
-        fputs("</button></li>", out);
+    if (lines)
+        fputs("<h3>The kernel's log about it</h3>\n<ul id=\"log\">", out);
+    for (unsigned i = 0; i < lines; i++) {
+        fprintf(out, "<li><span class=\"soft\">%.3f s</span><code>", (double)line[i]->at / 1e9);
+        html(out, line[i]->text);
+        fputs("</code></li>", out);
     }
-    fputs(v->findings > 1 ? "</ul></details>\n</section>\n" : "</section>\n", out);
+    if (lines)
+        fputs("</ul>\n", out);
+    page_besides(out, r);
+    page_sure(out, r->boot);
+    fputs("</section>\n", out);
+}
+
+/* What the recording itself cost. */
+static void page_own(FILE *out, const struct boot *b)
+{
+    const struct boot_trust *t = &b->trust;
+    char                     n[32];
+
+    if (b->live || b->finish <= 0 || !b->cpus) {
+        fprintf(out, "<li>autologger itself used <b>%s</b> of a processor</li>", page_length(t->own_cpu, n));
+        return;
+    }
+    fprintf(out, "<li>autologger itself used <b>%s</b> of a processor until the boot was done (%.1f %% of all)",
+            page_length(t->own_cpu_boot, n), 100.0 * (double)t->own_cpu_boot / ((double)b->finish * b->cpus));
+    fprintf(out, ", and %s afterwards</li>", page_length(t->own_cpu - t->own_cpu_boot, n));
 }
 
 static void page_trust(FILE *out, const struct boot *b)
 {
     const struct boot_trust *t      = &b->trust;
     const uint64_t           stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
-    char                     n[32];
 
     fputs("<ul id=\"trust\" aria-label=\"How far the trace can be trusted\">\n", out);
     fprintf(out, "<li><b>%" PRIu64 "</b> events</li><li class=\"%s\"><b>%" PRIu64 "</b> lost", t->events,
@@ -137,7 +210,7 @@ static void page_trust(FILE *out, const struct boot *b)
         fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>",
                 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
-    fprintf(out, "<li>autologger itself ran <b>%s</b></li>", page_length(t->own_cpu, n));
+    page_own(out, b);
     if (b->switches && b->user && b->seen_from > b->user + INT64_C(2000000000))
         fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>",
                 (double)b->seen_from / 1e9);
@@ -178,12 +251,12 @@ static void page_head(FILE *out, const struct report *r)
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
         out);
-    fprintf(out, "%s of %.16s", what, filetime_format(b->began, when));
+    fprintf(out, "%s of %.16s UTC", what, filetime_format(b->began, when));
     fputs("</title>\n<style>\n", out);
     report_page_part(out, &page_style);
     fputs("</style>\n</head>\n<body>\n<header><h1>", out);
     when[10] = ' ';
-    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after",
+    fprintf(out, "%s of %.19s UTC</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after",
             page_length(b->finish, done));
     if (b->release) {
         fputs(", Linux ", out);

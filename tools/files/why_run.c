@@ -1,7 +1,8 @@
 /* why_run.c - see why_run.h. */
 #include "tools/files/why_run.h"
 
-#include "autologger/analysis/boot_verdict.h"
+#include "autologger/analysis/boot_besides.h"
+#include "autologger/analysis/boot_doubts.h"
 #include "autologger/analysis/boot_without.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/json_out.h"
@@ -15,58 +16,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BESIDES_SHOWN = 4, LINES_MOST = 3, DOUBTS_MOST = 8, DOUBT = 160 };
-
 struct why_look {
     const char          *file;
     const char          *without; /* a unit, or NULL */
     bool                 as_json;
     struct journal_lines journal;
 };
-/* Reasons to doubt the verdict. */
-struct doubts {
-    char     text[DOUBTS_MOST][DOUBT];
-    unsigned count;
-    bool     lost; /* the recording has losses or damage */
-};
-
 static double why_run_seconds(int64_t ns) { return (double)ns / 1e9; }
-
-/* The next finding, at `*i` or after it, that does not repeat the verdict; NULL: there is none. */
-static const struct boot_finding *another(const struct boot_verdict *v, unsigned *i)
-{
-    const bool device = strcmp(v->finding[0].rule, "device") == 0; /* covers all findings of its unit */
-    for (; *i < v->findings; ++*i)
-        if ((!device && strcmp(v->finding[*i].rule, "slow-unit") != 0) || v->finding[*i].unit != v->finding[0].unit ||
-            v->finding[*i].unit == BOOT_NONE)
-            return &v->finding[(*i)++];
-    return NULL;
-}
-
-#define DOUBT_ADD(d, ...) snprintf((d)->text[(d)->count++], DOUBT, __VA_ARGS__)
-
-static void doubts_find(const struct boot *b, struct doubts *d)
-{
-    const struct boot_trust *t = &b->trust;
-
-    *d      = (struct doubts){0};
-    d->lost = t->lost || t->buffers_lost || t->damaged;
-    if (t->lost || t->buffers_lost)
-        DOUBT_ADD(d, "%" PRIu64 " events and %" PRIu64 " buffers were lost: the cause may be among them", t->lost,
-                  t->buffers_lost);
-    if (t->damaged)
-        DOUBT_ADD(d, "the file is damaged in %" PRIu64 " place%s", t->damaged, plural(t->damaged));
-    if (!b->switches)
-        DOUBT_ADD(d, "no context switches (CSWITCH) were recorded: nothing tells who ran and who waited");
-    else if (!b->wakeups)
-        DOUBT_ADD(d, "no wake-ups (DISPATCHER) were recorded: nothing tells who ended a wait");
-    if (!b->units && !b->live)
-        DOUBT_ADD(d, "no units were recorded: the path is told by processes alone");
-    if (b->left_out)
-        DOUBT_ADD(d, "%" PRIu64 " moments had no place in memory", b->left_out);
-    if (b->live)
-        DOUBT_ADD(d, "this is no boot, but some time of a machine that runs");
-}
 
 /* Asks the journal about the verdict's unit, for the time of its finding. */
 static void said_find(struct why_look *l, const struct boot *b, const struct boot_verdict *v, struct journal_told *said)
@@ -83,57 +39,12 @@ static void said_find(struct why_look *l, const struct boot *b, const struct boo
         journal_ask(&l->journal, &ask, said);
 }
 
-static bool tells_order(const struct boot *b)
-{
-    for (unsigned i = 0; i < b->units; i++)
-        if (b->unit[i].after)
-            return true;
-    return false;
-}
-
 static uint64_t why_run_ms(int64_t ns) { return ns > 0 ? (uint64_t)(ns / 1000000) : 0; }
-
-/* How much shorter the boot would have been without the finding's unit. False: unknown. */
-static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct boot_without *out)
-{
-    return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
-}
-
-static bool why_run_is_part(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_';
-}
-
-/* True: the text has the name as a word. 1-1 is not in "usb 1-10: new device". */
-static bool names_it(const char *text, const char *name)
-{
-    const size_t n = strlen(name);
-    for (const char *at = text; (at = strstr(at, name)); at++) {
-        const bool begins = at == text || (!why_run_is_part(at[-1]) && at[-1] != ':'),
-                   ends   = !why_run_is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
-        if (begins && ends)
-            return true;
-    }
-    return false;
-}
-
-/* The first lines of the kernel's log about the verdict's device at that time. Returns their number. */
-static unsigned log_lines(const struct boot *b, const struct boot_finding *f, const struct boot_text *out[LINES_MOST])
-{
-    const int64_t around = 50000000;
-    unsigned      count  = 0;
-    for (unsigned i = 0; f && f->about && *f->about && i < b->texts && count < LINES_MOST; i++)
-        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around &&
-            names_it(b->text[i].text, f->about))
-            out[count++] = &b->text[i];
-    return count;
-}
 
 /* ---- as text ---- */
 
 static void why_run_text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v,
-                               const struct doubts *d, const struct journal_told *said)
+                               const struct boot_doubts *d, const struct journal_told *said)
 {
     const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
 
@@ -144,24 +55,26 @@ static void why_run_text_print(const struct why_look *l, const struct boot *b, c
         struct boot_without x;
         visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", why_run_seconds(f->cost),
                        b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
-        if (unit_gain(b, f, &x))
+        if (boot_without(b, f->unit, &x))
             visible_printf(stdout, "; %.1f s without %s at all", why_run_seconds(x.gain), b->unit[f->unit].name);
         visible_printf(stdout, "\n");
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
     }
-    const struct boot_text *line[LINES_MOST];
-    const unsigned          lines = log_lines(b, f, line);
+    const struct boot_text *line[BOOT_LINES_MOST];
+    const unsigned          lines = boot_log_lines(b, f, line);
     for (unsigned i = 0; i < lines; i++)
         visible_printf(stdout, "  %-8s %.3f s  %s\n", i ? "" : "kernel", why_run_seconds(line[i]->at), line[i]->text);
     for (unsigned i = 0; i < said->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "journal", said->line[i]);
-    for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
-        visible_printf(stdout, "  %-8s %.1f s  %s\n", shown ? "" : "besides", why_run_seconds(f->cost), f->sentence);
+    const struct boot_finding *other[BOOT_BESIDES_MOST];
+    const unsigned             others = boot_besides(v, other);
+    for (unsigned i = 0; i < others; i++)
+        visible_printf(stdout, "  %-8s %.1f s  %s\n", i ? "" : "besides", why_run_seconds(other[i]->cost),
+                       other[i]->sentence);
     for (unsigned i = 0; i < d->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
     if (!d->count)
-        visible_printf(stdout, "  %-8s yes: nothing was lost; who ran, who waited and who ended it was recorded\n",
-                       "sure");
+        visible_printf(stdout, "  %-8s yes: %s\n", "sure", BOOT_SURE);
     visible_printf(stdout, "  %-8s autologger report %s -o boot.html\n", "more", l->file);
 }
 
@@ -175,7 +88,7 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "sentence", f->sentence);
     struct boot_without x;
     json_number(j, "gain_ms", why_run_ms(f->cost));
-    if (unit_gain(b, f, &x))
+    if (boot_without(b, f->unit, &x))
         json_number(j, "without_unit_ms", why_run_ms(x.gain));
     json_number(j, "start_ms", (uint64_t)(f->start > 0 ? f->start / 1000000 : 0));
     json_number(j, "end_ms", (uint64_t)(f->end > 0 ? f->end / 1000000 : 0));
@@ -183,8 +96,8 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "command", f->process == BOOT_NONE ? NULL : b->process[f->process].command);
     json_text(j, "do", f->next);
     if (said) {
-        const struct boot_text *line[LINES_MOST];
-        const unsigned          lines = log_lines(b, f, line);
+        const struct boot_text *line[BOOT_LINES_MOST];
+        const unsigned          lines = boot_log_lines(b, f, line);
         json_array(j, "kernel");
         for (unsigned i = 0; i < lines; i++)
             json_text(j, NULL, line[i]->text);
@@ -197,7 +110,7 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_object_end(j);
 }
 
-static void doubts_json(const struct doubts *d, struct json *j)
+static void doubts_json(const struct boot_doubts *d, struct json *j)
 {
     json_flag(j, "sure", d->count == 0);
     json_array(j, "doubts");
@@ -207,7 +120,7 @@ static void doubts_json(const struct doubts *d, struct json *j)
 }
 
 static void why_run_json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v,
-                               const struct doubts *d, const struct journal_told *said)
+                               const struct boot_doubts *d, const struct journal_told *said)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -222,9 +135,10 @@ static void why_run_json_print(const struct why_look *l, const struct boot *b, c
     if (v->findings)
         finding_json(b, &v->finding[0], "verdict", said, j);
     json_array(j, "besides");
-    const struct boot_finding *f;
-    for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
-        finding_json(b, f, NULL, NULL, j);
+    const struct boot_finding *other[BOOT_BESIDES_MOST];
+    const unsigned             others = boot_besides(v, other);
+    for (unsigned i = 0; i < others; i++)
+        finding_json(b, other[i], NULL, NULL, j);
     json_array_end(j);
     json_array(j, "phases");
     for (unsigned i = 0; i < b->phases; i++) {
@@ -250,7 +164,8 @@ static int unit_named(const struct boot *b, const char *name)
     return unit == BOOT_NONE ? boot_unit_find(b, full) : unit;
 }
 
-static void without_json(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
+static void without_json(const struct boot *b, const char *unit, const struct boot_without *x,
+                         const struct boot_doubts *d)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -270,7 +185,8 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
     json_destroy(j);
 }
 
-static void without_text(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
+static void without_text(const struct boot *b, const char *unit, const struct boot_without *x,
+                         const struct boot_doubts *d)
 {
     if (why_run_ms(x->gain) < 1)
         visible_printf(
@@ -293,18 +209,24 @@ static void without_text(const struct boot *b, const char *unit, const struct bo
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
 }
 
-static wstatus without_print(const struct why_look *l, const struct boot *b, const struct doubts *d, struct reason *why)
+static wstatus without_print(const struct why_look *l, const struct boot *b, const struct boot_doubts *d,
+                             struct reason *why)
 {
     struct boot_without x;
     const int           unit = unit_named(b, l->without);
 
     if (b->live || !b->finish)
         return reason_set(why, W_NOT_FOUND, "%s has no boot to its end. Do: name the trace of a boot", l->file);
-    if (!tells_order(b))
+    if (!boot_order_told(b))
         return reason_set(
             why, W_NOT_SUPPORTED,
             "%s does not tell what units are ordered after. Do: trace a boot with a provider of units (profile boot)",
             l->file);
+    if (unit != BOOT_NONE && boot_is_device(b, unit))
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "%s is a device: what a boot would be without it is not predicted. Do: name a unit that waits for it, or trace a boot with its driver left out (modprobe.blacklist=)",
+            b->unit[unit].name);
     if (unit == BOOT_NONE || !boot_without(b, unit, &x))
         return reason_set(
             why, W_NOT_FOUND,
@@ -324,7 +246,7 @@ static int why_run_look(void *arg)
     struct boot              *b   = NULL;
     struct boot_path         *p   = NULL;
     struct boot_verdict       v;
-    struct doubts             d;
+    struct boot_doubts        d;
     struct journal_told       said;
     struct reason             why = {0};
     wstatus                   st  = boot_read(l->file, &o, &b, &why);
@@ -332,11 +254,11 @@ static int why_run_look(void *arg)
     progress_end(&bar);
     st = st ? st : boot_path_create(b, &p, &why);
     if (!st && l->without) {
-        doubts_find(b, &d);
+        boot_doubts_find(b, &d);
         st = without_print(l, b, &d, &why);
     } else if (!st) {
         boot_verdict_make(b, p, &v);
-        doubts_find(b, &d);
+        boot_doubts_find(b, &d);
         said_find(l, b, &v, &said);
         (l->as_json ? why_run_json_print : why_run_text_print)(l, b, &v, &d, &said);
     }

@@ -39,6 +39,14 @@ R.make = (tag, attributes = {}, ...children) => {
 R.color = (name) => R.colors[name] || (R.colors[name] = getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
 R.colors = {};
 
+// systemd writes "-" in a path as \x2d; dev-disk-by\x2duuid-1.device is easier to read without.
+R.plain = (name) => name.replaceAll("\\x2d", "-");
+R.bright = (color) => { // as the eye sees it: WCAG's relative luminance of #rrggbb
+  const part = (i) => { const v = parseInt(color.slice(i, i + 2), 16) / 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+};
+R.inkOn = (color) => (R.bright(color) > 0.19 ? "#14181d" : "#ffffff"); // the letters that are easier to read on it
+
 // ---- what is chosen ----
 R.show = (from, to) => { // a window of time, within the trace and not narrower than 10 us
   const first = Math.min(0, R.first), last = R.last, least = 0.01;
@@ -59,6 +67,11 @@ R.choose = (kind, index, andShow) => {
     const margin = Math.max((item.end - item.start) * 0.6, 5);
     R.show(item.start - margin, item.end + margin);
   }
+  if (andShow) R.toChart();
+};
+R.toChart = () => { // where it is out of sight
+  const r = R.get("chart").getBoundingClientRect(), seen = Math.min(r.bottom, window.innerHeight) - Math.max(r.top, 60);
+  if (seen < Math.min(r.height, window.innerHeight) / 2) R.get("h-time").scrollIntoView({ block: "start" });
 };
 R.choose.range = (from, to) => { R.range = from === null ? null : [Math.min(from, to), Math.max(from, to)]; R.tell("range"); };
 R.item = () => R.chosen && (R.chosen.kind === "unit" ? R.unitSpan(R.chosen.index) : R.data[{ process: "processes", initcall: "initcalls", device: "devices" }[R.chosen.kind]][R.chosen.index]);
@@ -75,6 +88,7 @@ R.prepare = (data) => {
   data.initcalls.forEach((c) => { c.end = c.start + c.length; c.label = c.name; });
   data.devices = (data.devices || []).filter((v) => v.probes.some((p) => R.probeSays(p) !== "not its own")); // drivers that looked and left say nothing
   data.devices.forEach((v) => { v.end = Math.max(...v.probes.map((p) => p.end)); v.label = v.name; });
+  data.processes.forEach((q) => { q.label = q.label || q.name || `process ${q.pid}`; });
   R.units = new Map(data.units.map((u, i) => [u.name, i]));
   R.children = data.processes.map(() => []);
   data.processes.forEach((p, i) => { p.index = i; if (p.parent >= 0) R.children[p.parent].push(i); });

@@ -30,7 +30,7 @@ const unitDetail = (i) => {
   const seen = R.data.seenWaiting.filter((k) => k.unit === i && k.for !== "child");
   const after = (u.after || "").split(" ").filter((n) => n && R.units.has(n) && R.data.units[R.units.get(n)].done > 0).map((n) => R.units.get(n))
     .sort((a, b) => R.data.units[b].done - R.data.units[a].done).slice(0, 8);
-  return [R.make("h3", {}, u.name), R.make("p", { class: "soft" }, [u.state, u.result && u.result !== "success" ? u.result : null, u.job && u.job !== "done" ? `job ${u.job}` : null].filter(Boolean).join(", ")),
+  return [R.make("h3", { title: u.name }, R.plain(u.name)), R.make("p", { class: "soft" }, [u.state, u.result && u.result !== "success" ? u.result : null, u.job && u.job !== "done" ? `job ${u.job}` : null].filter(Boolean).join(", ")),
     on.length ? R.make("p", {}, "On the critical path: ", on[0].why) : null,
     facts([["start took", R.time(u.length)], ["began", R.at(span.start)], ["done", u.done ? R.at(u.done) : "never"], ["job waited", u.jobWait ? R.time(u.jobWait) : ""], ["processes", String(u.processes)],
       ["read, written", u.read + u.written ? `${R.bytes(u.read)}, ${R.bytes(u.written)}` : ""]]),

@@ -92,9 +92,10 @@ const DRAW = {
     const colors = { kernel: "initcall", initramfs: "script", root: "disk", "user space": "unit", "waiting for a person": "lock", settling: "child" };
     for (const p of R.data.phases) {
       const x0 = R.x(p.start, width), x1 = R.x(p.end, width);
-      g.fillStyle = R.color(colors[p.name] || "other");
+      const color = R.color(colors[p.name] || "other");
+      g.fillStyle = color;
       g.fillRect(x0, y, Math.max(1, x1 - x0 - 1), h);
-      g.fillStyle = R.color("card");
+      g.fillStyle = R.inkOn(color);
       g.fillText(R.fit(g, p.name, Math.min(x1, width) - Math.max(x0, R.gutter()) - 10), Math.max(x0, R.gutter()) + 6, y + h / 2 + 1);
     }
   },
@@ -137,7 +138,7 @@ const DRAW = {
       g.globalAlpha = 1;
       g.fillStyle = s.kind === "queue" ? R.color("ink") : R.color("card");
       const left = Math.max(x0, R.gutter());
-      if (x1 - left > 26) g.fillText(R.fit(g, s.what, Math.min(x1, width) - left - 8), left + 4, y + h / 2);
+      if (x1 - left > 26) g.fillText(R.fit(g, R.plain(s.what), Math.min(x1, width) - left - 8), left + 4, y + h / 2);
     }
   },
 };

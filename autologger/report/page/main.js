@@ -86,15 +86,22 @@ const nextRow = (step) => {
 const pan = (part) => { const span = R.view.to - R.view.from; R.show(R.view.from + part * span, R.view.to + part * span); };
 const pressed = (id, on) => R.get(id).setAttribute("aria-pressed", on ? "true" : "false");
 const theme = (name) => { document.documentElement.dataset.theme = name; R.colors = {}; if (R.data) redraw("lanes", "rows", "flame"); };
+const keysShow = (on) => { // the focus goes there, and back
+  const keys = R.get("keys"), was = !keys.classList.contains("hidden");
+  keys.classList.toggle("hidden", !on);
+  if (on) keys.focus();
+  else if (was) R.get("help").focus();
+};
 const KEYS = {
   "/": () => R.get("search").focus(), "+": () => R.zoom(0.6), "=": () => R.zoom(0.6), "-": () => R.zoom(1 / 0.6), 0: () => R.show(R.first, R.last), b: () => R.show(0, R.bootEnd * 1.02),
   ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), j: () => nextRow(1), k: () => nextRow(-1), ArrowDown: () => nextRow(1), ArrowUp: () => nextRow(-1),
   Enter: () => R.chosen && R.choose(R.chosen.kind, R.chosen.index, true), p: () => R.get("only-path").click(), d: () => R.get("panel").click(), t: () => R.get("theme").click(),
-  "?": () => R.get("keys").classList.toggle("hidden"), Escape: () => { R.get("keys").classList.add("hidden"); R.choose.range(null); R.choose(null); },
+  "?": () => keysShow(R.get("keys").classList.contains("hidden")), Escape: () => { keysShow(false); R.choose.range(null); R.choose(null); },
 };
 const keyboard = () => document.addEventListener("keydown", (e) => {
-  const typing = /INPUT|SELECT|TEXTAREA/.test(e.target.tagName), inPicture = e.target === R.get("rows") || e.target === R.get("lanes") || e.target === document.body;
+  const typing = /INPUT|SELECT|TEXTAREA/.test(e.target.tagName), inPicture = e.target === R.get("rows") || e.target === R.get("lanes") || e.target === R.get("keys") || e.target === document.body;
   if (typing) { if (e.key === "Escape") { e.target.value = ""; e.target.dispatchEvent(new Event("input")); e.target.blur(); } return; }
+  tip(null); // what the pointer was on may be elsewhere
   if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key] || ((e.key.startsWith("Arrow") || e.key === "Enter") && !inPicture)) return;
   KEYS[e.key]();
   e.preventDefault();
@@ -110,14 +117,15 @@ const controls = () => {
     delete KEYS.b;
     document.querySelectorAll(".of-boot").forEach((n) => n.classList.add("hidden"));
   }
-  R.get("least").onchange = (e) => { R.least = Number(e.target.value); R.buildRows(); redraw("rows"); };
+  R.get("least").onchange = (e) => { R.least = Number(e.target.value); R.buildRows(); R.drawPath(); redraw("rows"); };
   R.get("only-path").onclick = () => { R.onlyPath = !R.onlyPath; pressed("only-path", R.onlyPath); R.buildRows(); redraw("rows"); };
   R.get("panel").onclick = () => { const wide = document.querySelector(".timeline").classList.toggle("wide"); pressed("panel", !wide); redraw("lanes", "rows"); };
+  R.get("path-more").onclick = () => { R.shortSteps = !R.shortSteps; R.drawPath(); };
   R.get("print").onclick = () => window.print();
   R.get("help").onclick = KEYS["?"];
   document.querySelectorAll("#phases li").forEach((li) => { const go = () => R.show(Number(li.dataset.start), Number(li.dataset.end)); li.onclick = go; li.onkeydown = (e) => { if (e.key === "Enter") go(); }; });
-  document.querySelectorAll("[data-unit], [data-process]").forEach((n) => { n.onclick = () => { const p = Number(n.dataset.process ?? -1); if (p >= 0) R.choose("process", p, true); else if (R.units.has(n.dataset.unit)) R.choose("unit", R.units.get(n.dataset.unit), true); R.get("chart").scrollIntoView({ block: "nearest" }); }; });
-  const words = [["unit", "unit starts"], ["unit-on", "unit is active"], ["process", "process"], ["script", "script"], ["disk", "blocked on a disk"], ["lock", "blocked by a lock"], ["network", "network"], ["sleep", "asleep"], ["child", "waits for a child"], ["path", "critical path"]];
+  document.querySelectorAll("[data-unit], [data-process]").forEach((n) => { n.onclick = () => { const p = Number(n.dataset.process ?? -1); if (p >= 0) R.choose("process", p, true); else if (R.units.has(n.dataset.unit)) R.choose("unit", R.units.get(n.dataset.unit), true); R.toChart(); }; });
+  const words = [["running", "processor busy"], ["runnable", "ready, no processor free"], ["unit", "unit starts"], ["unit-on", "unit is active"], ["process", "process"], ["script", "script"], ["disk", "blocked on a disk"], ["lock", "blocked by a lock"], ["network", "network"], ["sleep", "asleep"], ["child", "waits for a child"], ["path", "critical path"]];
   R.get("legend").replaceChildren(...words.map(([c, w]) => R.make("li", {}, R.make("i", { style: `background:var(--${c})` }), w)));
 };
 
@@ -137,6 +145,7 @@ requestAnimationFrame(() => setTimeout(async () => { // after the first paint
   R.flame.kind = R.data.stacks.waiting.length || !R.data.stacks.onCpu.length ? "waiting" : "onCpu";
   R.get("flame-wait").setAttribute("aria-selected", R.flame.kind === "waiting");
   R.get("flame-cpu").setAttribute("aria-selected", R.flame.kind === "onCpu");
+  R.get("s-flame").classList.toggle("hidden", !R.data.stacks.waiting.length && !R.data.stacks.onCpu.length);
   R.buildRows();
   R.show(0, R.bootEnd * 1.02);
   R.drawPath();

@@ -94,7 +94,7 @@ R.drawRows = () => {
     if (r.path) { g.fillStyle = R.color("path"); g.fillRect(0, y + 2, 3, ROW - 4); }
     g.fillStyle = R.color("ink");
     const indent = 12 + Math.min(r.depth, 9) * 10;
-    g.fillText(R.fit(g, r.label, gutter - indent - 8), indent, y + ROW / 2);
+    g.fillText(R.fit(g, R.plain(r.label), gutter - indent - 8), indent, y + ROW / 2);
     g.save(); g.beginPath(); g.rect(gutter, y, width - gutter, ROW); g.clip();
     let ends;
     if (r.kind === "unit") ends = drawUnit(g, R.data.units[r.index], y, width);
@@ -103,7 +103,9 @@ R.drawRows = () => {
     else { ends = [R.x(r.start, width), R.x(r.end, width)]; g.fillStyle = R.color("initcall"); g.fillRect(ends[0], y + 4, Math.max(1.5, ends[1] - ends[0]), ROW - 8); }
     const text = R.time(r.end - r.start), room = g.measureText(text).width;
     g.fillStyle = R.color("soft");
-    if (ends[1] + 6 + room < width) g.fillText(text, Math.max(gutter, ends[1]) + 6, y + ROW / 2);
+    if (ends[1] < gutter) g.fillText(`◂ ${text}`, gutter + 6, y + ROW / 2); // it lies before what is shown
+    else if (ends[0] > width) g.fillText(`${text} ▸`, width - room - 22, y + ROW / 2);
+    else if (ends[1] + 6 + room < width) g.fillText(text, Math.max(gutter, ends[1]) + 6, y + ROW / 2);
     g.restore();
   }
   if (!R.rows.length) { g.fillStyle = R.color("soft"); g.fillText(R.query ? `Nothing has "${R.query}" in its name.` : "Nothing is longer than that.", 16, 24); }

@@ -35,11 +35,21 @@ R.drawTable = () => {
     R.make("button", { role: "tab", "aria-selected": key === t.which ? "true" : "false", onclick: () => { R.table = { which: key, sort: null, down: true }; R.drawTable(); } }, d.name)));
 };
 
-R.drawPath = () => R.get("path").replaceChildren(...R.data.criticalPath.filter((s) => s.end - s.start >= 1).map((s) =>
-  R.make("li", { class: `${s.kind}${s.end - s.start > R.bootEnd / 12 ? " long" : ""}`, tabindex: "0",
-    onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else R.show(s.start, s.end); },
-    onkeydown: (e) => { if (e.key === "Enter") e.currentTarget.click(); } },
-  R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, s.what), ": ", R.make("span", { class: "soft" }, s.why)))));
+// The path as a list. Steps that are short beside the boot, or shorter than what is hidden, are shown when they are asked for.
+const PATH_SHORT = 0.01; // of the boot
+R.shortSteps = false; // shown?
+const pathStep = (s) => R.make("li", { class: `${s.kind}${s.end - s.start > R.bootEnd / 12 ? " long" : ""}`, tabindex: "0",
+  onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else { R.show(s.start, s.end); R.toChart(); } },
+  onkeydown: (e) => { if (e.key === "Enter") e.currentTarget.click(); } },
+R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, R.plain(s.what)), ": ", R.make("span", { class: "soft" }, R.plain(s.why))));
+R.drawPath = () => {
+  const short = Math.max(R.bootEnd * PATH_SHORT, R.least), all = R.data.criticalPath.filter((s) => s.end - s.start >= 1), long = all.filter((s) => s.end - s.start >= short);
+  const more = R.get("path-more"), left = all.length - long.length;
+  R.get("path").replaceChildren(...(R.shortSteps ? all : long).map(pathStep));
+  more.classList.toggle("hidden", !left);
+  more.setAttribute("aria-expanded", R.shortSteps ? "true" : "false");
+  more.textContent = R.shortSteps ? `Hide steps under ${R.time(short)}` : `Show ${left} ${left === 1 ? "step" : "steps"} under ${R.time(short)}`;
+};
 
 R.drawCompare = () => {
   const c = R.data.comparison;

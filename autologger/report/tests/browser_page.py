@@ -48,10 +48,14 @@ def static(page, told):
     text = page.read_text(encoding="utf-8")
     body = text.split("<script", 1)[0]
     check("<made" not in text, "text of a trace is markup in the page")
-    check(body.split("Look at next", 1)[0].count("<dd>") == 3, "three numbers")
+    check(4 <= body.split("What to do", 1)[0].count("<dd>") <= 5, "what it would save, and three numbers")
+    check("sooner without this" in body and "<details" not in body.split("</section>", 1)[0], "nothing of the verdict is folded away")
+    check('id="sure"' in body, "how sure the verdict is")
+    check(re.search(r"autologger itself used <b>[0-9.]+ m?s</b> of a processor until the boot was done \([0-9.]+ % of all\), and [0-9.]+ m?s afterwards", body), "the tool's own cost, before and after the end")
+    check(" UTC</h1>" in body, "the title has no time zone")
     check(body.count("data-start=") == told["phases"], "phases as text")
     check(not re.search(r"[0-9] [a-z%]", body.split('class="sentence">', 1)[1].split("</p>", 1)[0]), "a number and its unit may be on two lines")
-    check("Look at next:" in body and "lost" in body, "verdict and trust as text")
+    check("What to do:" in body and "lost" in body, "verdict and trust as text")
     check(not re.search(r"(src|href)\s*=\s*\"(?!data:)", text), "the page wants another file")
 
 
@@ -184,6 +188,49 @@ def devices(b):
     b.run("R.groups.devices = false; R.buildRows(); R.drawRows()")
 
 
+def path(b):
+    """Short steps are shown when they are asked for, and follow what the timeline hides; a step leads to the timeline."""
+    length = "document.querySelectorAll('#path li').length"
+    all_of_it = b.run("R.data.criticalPath.filter((s) => s.end - s.start >= 1).length")
+    long = b.run(f"(() => {{ const n = {length}; return n; }})()")
+    check(long == b.run("R.data.criticalPath.filter((s) => s.end - s.start >= Math.max(R.bootEnd / 100, R.least)).length") and long < all_of_it, "short steps are folded", long, all_of_it)
+    b.press("#path-more")
+    check(b.run(length) == all_of_it and b.run("R.get('path-more').getAttribute('aria-expanded')") == "true", "all steps")
+    b.press("#path-more")
+    b.run("R.get('least').value = '1000'; R.get('least').dispatchEvent(new Event('change'))")
+    check(b.run(length) == b.run("R.data.criticalPath.filter((s) => s.end - s.start >= 1000).length"), "what is shorter is hidden in the path, too")
+    b.run("R.get('least').value = '10'; R.get('least').dispatchEvent(new Event('change'))")
+    check(b.run("R.get('path').scrollHeight <= R.get('path').clientHeight + 1"), "the path scrolls by itself")
+    b.run("R.get('path').scrollIntoView({ block: 'start' })")
+    b.press("#path li:last-child")
+    b.frame()
+    seen = b.run("(() => { const r = R.get('chart').getBoundingClientRect(); return Math.min(r.bottom, innerHeight) - Math.max(r.top, 0); })()")
+    check(seen > 300, "a step of the path leads to the timeline", seen)
+    b.key("Escape")
+    b.press("#fit-boot")
+
+
+def rows(b):
+    """Every row has a name, none of them a name of Windows; what is out of sight is shown as that."""
+    check(b.run("R.rows.every((r) => r.label && r.label.trim())"), "a row without a name")
+    names = set(b.run("R.data.processes.map((p) => p.label)"))
+    check(not names & {"Idle", "System"} and not [n for n in names if n.startswith("@")], "names of Windows", names & {"Idle", "System"})
+    check(b.run("R.plain('dev-disk-by\\\\x2duuid-1.device')") == "dev-disk-by-uuid-1.device", "an escaped name is shown as it is read")
+    b.run("R.show(R.last - 5, R.last)")
+    b.frame()
+    texts = b.run("(() => { const g = R.get('rows').getContext('2d'), put = g.fillText, said = []; g.fillText = (t, ...at) => { said.push(t); put.call(g, t, ...at); }; R.drawRows(); delete g.fillText; return said; })()")
+    check(any(t.startswith("\u25c2 ") for t in texts), "a row before the window has an arrow", texts[:20])
+    legend = b.run("[...document.querySelectorAll('#legend li')].map((l) => l.textContent)")
+    check({"processor busy", "ready, no processor free"} <= set(legend), "the legend", legend)
+    contrast = b.run("""(() => { const part = (c) => { const v = parseInt(c, 16) / 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+        const bright = (c) => 0.2126 * part(c.slice(1, 3)) + 0.7152 * part(c.slice(3, 5)) + 0.0722 * part(c.slice(5, 7));
+        const ratio = (a, c) => { const [x, y] = [bright(a), bright(c)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+        const out = []; for (const name of ['light', 'dark']) { theme(name); for (const c of ['initcall', 'script', 'disk', 'unit', 'lock', 'child', 'other']) out.push(ratio(R.color(c), R.inkOn(R.color(c)))); out.push(ratio(R.color('weak'), R.color('card'))); }
+        theme('light'); return out; })()""")
+    check(min(contrast) >= 3.7, "letters on colours that are hard to read", [round(c, 1) for c in contrast])
+    b.press("#fit-boot")
+
+
 def tables(b):
     b.press("#table-tabs button:nth-child(2)")
     check(b.run("R.table.which") == "processes", "the table of processes")
@@ -217,11 +264,14 @@ def looks(b):
     check(b.run("getComputedStyle(document.querySelector('.tools')).display") == "none" and
           b.run("getComputedStyle(document.querySelector('#path')).maxHeight") == "none", "paper has no tools, and all of the path")
     b.ask("Emulation.setEmulatedMedia", media="")
-    b.size(600, 900)
-    b.frame()
-    check(b.run("document.documentElement.scrollWidth <= window.innerWidth + 1"), "a narrow window needs no scrolling sideways")
-    b.run("scrollTo(0, 0)")
-    shot(b, "narrow")
+    for width in (1000, 800, 600, 420):
+        b.size(width, 900)
+        b.frame()
+        check(b.run("document.documentElement.scrollWidth <= window.innerWidth + 1"), "a window of", width, "needs scrolling sideways")
+        title = b.run("(() => { const h = document.querySelector('header h1'), r = h.getBoundingClientRect(); return [h.scrollWidth - h.clientWidth, r.left, r.right, r.width]; })()")
+        check(title[0] <= 1 and title[1] >= 0 and title[2] <= width and title[3] > 150, "the title in a window of", width, title)
+        b.run("scrollTo(0, 0)")
+        shot(b, f"narrow-{width}")
     b.size(1440, 900)
 
 
@@ -243,7 +293,9 @@ def accessible(b):
     b.key("?")
     check(not b.run("R.get('keys').classList.contains('hidden')"), "the keys are told")
     keys_are_told(b, "b")
+    check(b.run("document.activeElement.id") == "keys", "the keys have the focus")
     b.key("Escape")
+    check(b.run("document.activeElement.id") == "help", "the focus goes back")
 
 
 def keys_are_told(b, *more):
@@ -287,7 +339,7 @@ def main():
             b.frame()
             paint = b.run("performance.getEntriesByName('first-contentful-paint').map((e) => e.startTime)[0]")
             shot(b, "first")
-            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: devices(b), lambda: tables(b), lambda: compared(b), lambda: looks(b), lambda: accessible(b)):
+            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: devices(b), lambda: path(b), lambda: rows(b), lambda: tables(b), lambda: compared(b), lambda: looks(b), lambda: accessible(b)):
                 step()
             shot(b, "whole", whole=True)
             for name in ("initramfs-script", "wait-online"):  # others open, too
