@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { POLLS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16 };
@@ -306,12 +307,41 @@ static bool holder_text(const struct reason_look *l, const struct boot_look *k, 
     return false;
 }
 
+/* What answers at "address:port", as " (DHCP)"; "" where that is not known. */
+static void service_text(const char *object, char *out, size_t size)
+{
+    static const struct {
+        const char *address;
+        long        port;
+        const char *words;
+    } rows[] = {
+#define SERVICE(address, port, words) {address, port, words},
+#include "autologger/analysis/boot_services.def"
+#undef SERVICE
+    };
+    const char *const colon = strrchr(object, ':');
+    *out                    = 0;
+    for (size_t i = 0; colon && i < sizeof rows / sizeof *rows; i++) {
+        const size_t n       = strlen(rows[i].address);
+        const bool   address = !n || (n == (size_t)(colon - object) && memcmp(object, rows[i].address, n) == 0);
+        if (address && (!rows[i].port || rows[i].port == strtol(colon + 1, NULL, 10))) {
+            snprintf(out, size, " (%s)", rows[i].words);
+            return;
+        }
+    }
+}
+
+static bool is_address(enum boot_look_kind kind)
+{
+    return kind == LOOK_CONNECT || kind == LOOK_TCP || kind == LOOK_UDP;
+}
+
 /* `waited`: sum of the waits in that state; `longest`: the longest of them. */
 static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
                     const struct boot_wait *longest)
 {
     struct look_found f;
-    char              what[300], who[200] = "";
+    char              what[300], who[200] = "", service[64] = "";
     if (!l->b->looks || !look_find(l, process, state, waited, &f))
         return false;
     if (f.look->kind == LOOK_CHILD) { /* the child is known from the processes */
@@ -325,8 +355,11 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
         !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
     if (f.look->kind == LOOK_FUTEX && waker_text(l, longest, who, sizeof who)) /* the waker says more */
         return false;
+    if (is_address(f.look->kind))
+        service_text(f.look->object, service, sizeof service);
     if (hole)
-        snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);
+        snprintf(what, sizeof what, "%.*s%.160s%s%s", (int)(hole - w->text), w->text, f.look->object, service,
+                 hole + 2);
     else
         snprintf(what, sizeof what, "%s", w->text);
     boot_reason_say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s",

@@ -254,6 +254,42 @@ static void each_look(void **state)
     }
 }
 
+/* Each row of the services has its words behind the address, in each kind of look with an address; other addresses and
+ * ports have none. */
+static void each_service(void **state)
+{
+    static struct made       m;
+    struct boot_reason       r;
+    char                     at[80], said[120];
+    static const char *const none[] = {
+        "10.0.0.1:80", "10.0.0.1:6", "10.0.0.1:671", "169.254.169.25:80", "169.254.169.2540:80", "67", ":", ""};
+    const enum boot_look_kind kinds[] = {LOOK_CONNECT, LOOK_TCP, LOOK_UDP};
+    static const struct {
+        const char *address;
+        int         port;
+        const char *words;
+    } services[] = {
+#define SERVICE(address, port, words) {address, port, words},
+#include "autologger/analysis/boot_services.def"
+#undef SERVICE
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            snprintf(at, sizeof at, "%s:%d", *services[i].address ? services[i].address : "10.0.0.1",
+                     services[i].port ? services[i].port : 80);
+            snprintf(said, sizeof said, "%s (%s)", at, services[i].words);
+            named(&m, kinds[k], at);
+            assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+            assert_non_null(strstr(r.text, said));
+        }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        named(&m, LOOK_TCP, none[i]);
+        assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+        assert_null(strchr(r.text, '('));
+    }
+}
+
 /* The look at the longest wait counts, for as long as that was seen; looks at another process or unit, before the
  * start, or at waits of another state do not. The holder is the process that had the id at that time. */
 static void the_look_that_counts(void **state)
@@ -367,6 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason),
                                        cmocka_unit_test(each_look),
+                                       cmocka_unit_test(each_service),
                                        cmocka_unit_test(the_look_that_counts),
                                        cmocka_unit_test(many_waits_and_few_looks),
                                        cmocka_unit_test(a_long_one_behind_short_ones),
