@@ -1,5 +1,7 @@
 #include "autologger/analysis/boot_without.h"
 
+#include "autologger/analysis/boot_run.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +204,16 @@ static int64_t gain_of(const struct boot_without_order *o, bool jobs, int *next)
     return was - would;
 }
 
+enum { WORKS_ON_PART = 20 };
+static bool works_on(const struct boot *b, const struct node *n)
+{
+    int64_t ran = 0;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == n->unit)
+            ran += boot_ran(b, (int)i, n->done, b->finish).running;
+    return ran >= b->finish / WORKS_ON_PART;
+}
+
 static void compute(struct boot_without_order *o, struct boot_without *out)
 {
     const struct boot *b    = o->b;
@@ -210,8 +222,9 @@ static void compute(struct boot_without_order *o, struct boot_without *out)
     const double       all  = busy(b, n->begin, n->done) * (double)(n->done - n->begin) * b->cpus;
     int                ignored;
     move_all(o, false);
-    out->gain  = gain_of(o, jobs, &out->next);
-    out->least = out->gain - met(b, n, out->gain);
+    out->works_on = works_on(b, n);
+    out->gain     = gain_of(o, jobs, &out->next);
+    out->least    = out->gain - met(b, n, out->gain);
     o->share = all > 0 ? (double)boot_without_sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
     o->share = o->share < 1 ? o->share : 1;
     ready_find(o);

@@ -13,7 +13,10 @@ struct boot_without {
     /* least: units that move to an earlier time compete with those that had the processors then; most: the processor
      * time of the left-out unit is free for others */
     int64_t least, most;
-    int     next; /* the unit whose start would be done last; BOOT_NONE: not known */
+    /* the unit works on after its start, for a twentieth of the boot or more: what it took from others is not counted,
+     * so the boot may gain more than this */
+    bool works_on;
+    int  next; /* the unit whose start would be done last; BOOT_NONE: not known */
 };
 /* True: the trace tells what at least one unit is ordered after. */
 bool boot_order_told(const struct boot *b);

@@ -93,7 +93,7 @@ static void page_numbers(FILE *out, const struct boot *b, const struct boot_find
     fputs("<dl class=\"numbers\">", out);
     snprintf(value, sizeof value, "up to %s", page_length(f->cost, length));
     page_number(out, "sooner without this", value);
-    if (boot_without(b, f->unit, &x)) {
+    if (boot_without(b, f->unit, &x) && !x.works_on) {
         snprintf(what, sizeof what, "sooner without %s at all", b->unit[f->unit].name);
         page_number(out, what, page_length(x.gain > 0 ? x.gain : 0, length));
     }

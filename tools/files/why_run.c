@@ -55,7 +55,7 @@ static void why_run_text_print(const struct why_look *l, const struct boot *b, c
         struct boot_without x;
         visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", why_run_seconds(f->cost),
                        b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
-        if (boot_without(b, f->unit, &x))
+        if (boot_without(b, f->unit, &x) && !x.works_on)
             visible_printf(stdout, "; %.1f s without %s at all", why_run_seconds(x.gain), b->unit[f->unit].name);
         visible_printf(stdout, "\n");
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
@@ -88,7 +88,7 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "sentence", f->sentence);
     struct boot_without x;
     json_number(j, "gain_ms", why_run_ms(f->cost));
-    if (boot_without(b, f->unit, &x))
+    if (boot_without(b, f->unit, &x) && !x.works_on)
         json_number(j, "without_unit_ms", why_run_ms(x.gain));
     json_number(j, "start_ms", (uint64_t)(f->start > 0 ? f->start / 1000000 : 0));
     json_number(j, "end_ms", (uint64_t)(f->end > 0 ? f->end / 1000000 : 0));
@@ -179,6 +179,7 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
     json_number(j, "gain_ms", why_run_ms(x->gain));
     json_number(j, "gain_least_ms", why_run_ms(x->least));
     json_number(j, "gain_most_ms", why_run_ms(x->most));
+    json_flag(j, "works_on", x->works_on);
     json_text(j, "last", x->next == BOOT_NONE ? NULL : b->unit[x->next].name);
     doubts_json(d, j);
     json_object_end(j);
@@ -200,6 +201,9 @@ static void without_text(const struct boot *b, const char *unit, const struct bo
                    "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n",
                    "gain", why_run_seconds(x->gain), 100 * (double)x->gain / (double)b->finish,
                    why_run_seconds(x->least), why_run_seconds(x->most));
+    if (x->works_on)
+        visible_printf(stdout, "  %-8s %s works on after its start: what it took from others then is not counted\n",
+                       "more", unit);
     if (x->next != BOOT_NONE)
         visible_printf(stdout, "  %-8s %s\n", "last", b->unit[x->next].name);
     visible_printf(

@@ -155,6 +155,44 @@ static void times_before_the_beginning(void **state)
     assert_false(boot_without(&m.b, 0, &x));
 }
 
+/* A unit that is started at once and then has a processor for 2 of 12 s works on; with a tenth of that it does not. */
+static void what_works_on(void **state)
+{
+    struct made         m;
+    struct boot_without x;
+    (void)state;
+    for (int part = 1; part <= 10; part += 9) {
+        begin(&m);
+        unit(&m, "loud.service", "", 1, 2);
+        unit(&m, "last.target", "loud.service", 2, 12);
+        m.b.processes = 1;
+        m.process[0]  = (struct boot_process){.unit = 0, .start = 1 * S, .end = 12 * S};
+        m.run[0]      = (struct boot_run){.process = 0, .bin = 1, .running = S}; /* its start does not count */
+        m.run[1]      = (struct boot_run){.process = 0, .bin = 4, .running = S / part};
+        m.run[2]      = (struct boot_run){.process = 0, .bin = 5, .running = S / part};
+        m.b.runs      = 3;
+        assert_true(boot_without(&m.b, 0, &x));
+        assert_int_equal(x.works_on, part == 1);
+        assert_true(boot_without(&m.b, 1, &x));
+        assert_false(x.works_on);
+    }
+}
+
+/* A device is there when its driver is done, not when systemd starts it. */
+static void a_device(void **state)
+{
+    struct made         m;
+    struct boot_without x;
+    (void)state;
+    begin(&m);
+    unit(&m, "dev-sda.device", "", 1, 9);
+    unit(&m, "device.service", "dev-sda.device", 9, 10);
+    assert_false(boot_without(&m.b, 0, &x));
+    assert_true(boot_is_device(&m.b, 0));
+    assert_true(boot_without(&m.b, 1, &x));
+    assert_false(boot_is_device(&m.b, 1));
+}
+
 static void what_cannot_be_said(void **state)
 {
     struct made         m;
@@ -178,6 +216,8 @@ int main(void)
                                        cmocka_unit_test(what_the_boot_waits_for),
                                        cmocka_unit_test(processors_are_shared),
                                        cmocka_unit_test(times_before_the_beginning),
+                                       cmocka_unit_test(what_works_on),
+                                       cmocka_unit_test(a_device),
                                        cmocka_unit_test(what_cannot_be_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
