@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { RECORDED = 33 };
+enum { RECORDED = 34 };
 
 static void cause_of(const char *name, char rule[64], char names[256])
 {
