@@ -13,5 +13,7 @@ struct boot_doubts {
     unsigned count; /* 0: sure */
     bool     lost;  /* the recording has losses or damage */
 };
+/* The first context switch came more than two seconds after user space began. */
+bool boot_seen_late(const struct boot *b);
 void boot_doubts_find(const struct boot *b, struct boot_doubts *out);
 #endif

@@ -59,14 +59,26 @@ static char *label_make(const char *name, const char *command)
     return strndup(first, n);
 }
 
-/* The kernel's own two processes have Windows' names in the trace. systemd does not end processes whose command begins
- * with "@" when it leaves the initramfs: that is no part of a name. */
-enum { PID_IDLE = 0, PID_KERNEL = 4 };
+/* The kernel's own two processes have Windows' names in the trace. */
 static const char *name_here(uint32_t pid, const char *name)
 {
-    return pid == PID_IDLE && strcmp(name, "Idle") == 0       ? "idle"
-           : pid == PID_KERNEL && strcmp(name, "System") == 0 ? "kernel"
-                                                              : name;
+    return pid == BOOT_IDLE_PID && strcmp(name, "Idle") == 0       ? "idle"
+           : pid == BOOT_SYSTEM_PID && strcmp(name, "System") == 0 ? "kernel"
+                                                                   : name;
+}
+
+/* A program that systemd has to spare when it leaves the initramfs writes "@" over the first letter of its command. */
+static void letter_put_back(struct boot_builder *w, struct boot_process *p)
+{
+    if (!p->command || *p->command != '@')
+        return;
+    const size_t word = strcspn(p->command, " ");
+    if (memchr(p->command, '/', word)) {
+        *p->command = '/';
+        return;
+    }
+    free(p->command); /* a bare name: the letter is not known */
+    p->command = boot_keep(w, p->name ? p->name : "");
 }
 
 struct told { /* fields of a Process event */
@@ -119,8 +131,9 @@ static void names_set(struct boot_builder *w, struct boot_process *p, const stru
     free(p->command);
     free(p->label);
     p->name    = boot_keep(w, name_here(t->pid, t->name));
-    p->command = boot_keep(w, text_get(&t->command) + (*text_get(&t->command) == '@'));
-    p->label   = p->name && p->command ? label_make(p->name, p->command) : NULL;
+    p->command = boot_keep(w, text_get(&t->command));
+    letter_put_back(w, p);
+    p->label = p->name && p->command ? label_make(p->name, p->command) : NULL;
     w->failed |= !p->label;
 }
 

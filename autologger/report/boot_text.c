@@ -1,6 +1,7 @@
 #include "autologger/report/boot_text.h"
 
 #include "autologger/analysis/boot_besides.h"
+#include "autologger/analysis/boot_doubts.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 
 enum { UNITS_SHOWN = 12, PROCESSES_SHOWN = 12, NAME = 52 };
-static const int64_t LATE_NS = INT64_C(2000000000);
 
 static double s(int64_t ns) { return (double)ns / 1e9; }
 
@@ -47,12 +47,14 @@ static void boot_text_trust(const struct boot *b, FILE *out)
         fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named",
                 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
-    if (b->live)
+    if (!b->switches)
+        fputc('\n', out);
+    else if (b->live)
         fprintf(out, "; autologger itself used %.2f s of a processor\n", s(t->own_cpu));
     else
         fprintf(out, "; autologger itself used %.2f s of a processor until the boot was done, and %.2f s afterwards\n",
                 s(t->own_cpu_boot), s(t->own_cpu - t->own_cpu_boot));
-    if (b->switches && b->user && b->seen_from > b->user + LATE_NS)
+    if (boot_seen_late(b))
         fprintf(out, "  the first context switch is at %.1f s: before it nothing tells who ran and who waited\n",
                 s(b->seen_from));
     if (!b->switches)

@@ -67,7 +67,8 @@ static const char *page_length(int64_t ns, char out[32])
 
 static void page_whose(FILE *out, const struct report *r, const struct boot_finding *f)
 {
-    fprintf(out, " data-process=\"%d\"", f->process);
+    fprintf(out, " data-process=\"%d\" data-from=\"%.3f\" data-to=\"%.3f\"", f->process, (double)f->start / 1e6,
+            (double)f->end / 1e6);
     if (f->unit != BOOT_NONE) {
         fputs(" data-unit=\"", out);
         html(out, r->boot->unit[f->unit].name);
@@ -174,6 +175,8 @@ static void page_own(FILE *out, const struct boot *b)
     const struct boot_trust *t = &b->trust;
     char                     n[32];
 
+    if (!b->switches) /* nothing tells who ran */
+        return;
     if (b->live || b->finish <= 0 || !b->cpus) {
         fprintf(out, "<li>autologger itself used <b>%s</b> of a processor</li>", page_length(t->own_cpu, n));
         return;
@@ -211,7 +214,7 @@ static void page_trust(FILE *out, const struct boot *b)
                 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     page_own(out, b);
-    if (b->switches && b->user && b->seen_from > b->user + INT64_C(2000000000))
+    if (boot_seen_late(b))
         fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>",
                 (double)b->seen_from / 1e9);
     if (!b->switches)

@@ -67,7 +67,6 @@ R.choose = (kind, index, andShow) => {
     const margin = Math.max((item.end - item.start) * 0.6, 5);
     R.show(item.start - margin, item.end + margin);
   }
-  if (andShow) R.toChart();
 };
 R.toChart = () => { // where it is out of sight
   const r = R.get("chart").getBoundingClientRect(), seen = Math.min(r.bottom, window.innerHeight) - Math.max(r.top, 60);

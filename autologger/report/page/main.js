@@ -86,11 +86,14 @@ const nextRow = (step) => {
 const pan = (part) => { const span = R.view.to - R.view.from; R.show(R.view.from + part * span, R.view.to + part * span); };
 const pressed = (id, on) => R.get(id).setAttribute("aria-pressed", on ? "true" : "false");
 const theme = (name) => { document.documentElement.dataset.theme = name; R.colors = {}; if (R.data) redraw("lanes", "rows", "flame"); };
-const keysShow = (on) => { // the focus goes there, and back
-  const keys = R.get("keys"), was = !keys.classList.contains("hidden");
+let beforeKeys = null;
+const keysShow = (on) => { // the focus goes there, and back to where it was
+  const keys = R.get("keys"), inside = keys.contains(document.activeElement);
+  if (on) beforeKeys = document.activeElement;
   keys.classList.toggle("hidden", !on);
-  if (on) keys.focus();
-  else if (was) R.get("help").focus();
+  if (on) keys.focus({ preventScroll: true });
+  else if (inside && beforeKeys && beforeKeys !== document.body) beforeKeys.focus({ preventScroll: true });
+  else if (inside) keys.blur();
 };
 const KEYS = {
   "/": () => R.get("search").focus(), "+": () => R.zoom(0.6), "=": () => R.zoom(0.6), "-": () => R.zoom(1 / 0.6), 0: () => R.show(R.first, R.last), b: () => R.show(0, R.bootEnd * 1.02),
@@ -100,12 +103,19 @@ const KEYS = {
 };
 const keyboard = () => document.addEventListener("keydown", (e) => {
   const typing = /INPUT|SELECT|TEXTAREA/.test(e.target.tagName), inPicture = e.target === R.get("rows") || e.target === R.get("lanes") || e.target === R.get("keys") || e.target === document.body;
-  if (typing) { if (e.key === "Escape") { e.target.value = ""; e.target.dispatchEvent(new Event("input")); e.target.blur(); } return; }
+  if (typing) { if (e.key === "Escape") { if (e.target.tagName === "INPUT") { e.target.value = ""; e.target.dispatchEvent(new Event("input")); } e.target.blur(); } return; }
   tip(null); // what the pointer was on may be elsewhere
   if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key] || ((e.key.startsWith("Arrow") || e.key === "Enter") && !inPicture)) return;
   KEYS[e.key]();
   e.preventDefault();
 });
+const paper = (name, steps) => { // at once: a printer does not wait for a frame
+  document.documentElement.dataset.theme = name;
+  R.colors = {};
+  R.shortSteps = steps;
+  R.drawPath();
+  Object.values(draw).forEach((call) => call());
+};
 const controls = () => {
   const s = R.get("search");
   s.addEventListener("input", () => { R.query = s.value.trim().toLowerCase(); R.buildRows(); R.drawTable(); redraw("rows"); });
@@ -122,9 +132,12 @@ const controls = () => {
   R.get("panel").onclick = () => { const wide = document.querySelector(".timeline").classList.toggle("wide"); pressed("panel", !wide); redraw("lanes", "rows"); };
   R.get("path-more").onclick = () => { R.shortSteps = !R.shortSteps; R.drawPath(); };
   R.get("print").onclick = () => window.print();
+  let shown = null; // paper has light colours and all steps of the path
+  window.addEventListener("beforeprint", () => { shown = [document.documentElement.dataset.theme, R.shortSteps]; paper("light", true); });
+  window.addEventListener("afterprint", () => { if (shown) paper(...shown); shown = null; });
   R.get("help").onclick = KEYS["?"];
-  document.querySelectorAll("#phases li").forEach((li) => { const go = () => R.show(Number(li.dataset.start), Number(li.dataset.end)); li.onclick = go; li.onkeydown = (e) => { if (e.key === "Enter") go(); }; });
-  document.querySelectorAll("[data-unit], [data-process]").forEach((n) => { n.onclick = () => { const p = Number(n.dataset.process ?? -1); if (p >= 0) R.choose("process", p, true); else if (R.units.has(n.dataset.unit)) R.choose("unit", R.units.get(n.dataset.unit), true); R.toChart(); }; });
+  document.querySelectorAll("#phases li").forEach((li) => { const go = () => { R.show(Number(li.dataset.start), Number(li.dataset.end)); R.toChart(); }; li.onclick = go; li.onkeydown = (e) => { if (e.key === "Enter") go(); }; });
+  document.querySelectorAll("[data-unit], [data-process]").forEach((n) => { n.onclick = () => { const p = Number(n.dataset.process ?? -1); if (p >= 0) R.choose("process", p, true); else if (R.units.has(n.dataset.unit)) R.choose("unit", R.units.get(n.dataset.unit), true); else R.show(Number(n.dataset.from), Number(n.dataset.to)); R.toChart(); }; });
   const words = [["running", "processor busy"], ["runnable", "ready, no processor free"], ["unit", "unit starts"], ["unit-on", "unit is active"], ["process", "process"], ["script", "script"], ["disk", "blocked on a disk"], ["lock", "blocked by a lock"], ["network", "network"], ["sleep", "asleep"], ["child", "waits for a child"], ["path", "critical path"]];
   R.get("legend").replaceChildren(...words.map(([c, w]) => R.make("li", {}, R.make("i", { style: `background:var(--${c})` }), w)));
 };

@@ -4,7 +4,7 @@ const ROW = 20;
 R.groups = { initcalls: false, devices: false, scripts: true, units: true, processes: true }; // open?
 R.rows = [];
 
-const matches = (...texts) => !R.query || texts.some((t) => t && t.toLowerCase().includes(R.query));
+const matches = (...texts) => !R.query || texts.some((t) => t && (t.toLowerCase().includes(R.query) || R.plain(t).toLowerCase().includes(R.query)));
 const isScript = (p) => /^\/scripts\/|dracut\/hooks/.test(p.label);
 
 const treeOrder = () => { // parents before their children, by start

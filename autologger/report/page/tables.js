@@ -28,7 +28,7 @@ R.drawTable = () => {
   const head = def.columns.map((c) => R.make("th", { class: c.text ? "text" : null, scope: "col", "aria-sort": c === sort ? (down ? "descending" : "ascending") : null },
     R.make("button", { onclick: () => { t.down = c === sort ? !down : !c.text; t.sort = c.name; R.drawTable(); } }, c.name)));
   const cell = (c, r) => { const v = c.value(r); return R.make("td", { class: c.text ? "text" : v === 0 ? "zero" : null, title: c.text ? v : null }, c.text ? v : c.show(v)); };
-  const row = (r) => R.make("tr", { class: R.chosen && def.kind === R.chosen.kind && r.index === R.chosen.index ? "on" : null, onclick: () => def.kind && R.choose(def.kind, r.index, true) }, ...def.columns.map((c) => cell(c, r)));
+  const row = (r) => R.make("tr", { class: R.chosen && def.kind === R.chosen.kind && r.index === R.chosen.index ? "on" : null, onclick: () => { if (def.kind) { R.choose(def.kind, r.index, true); R.toChart(); } } }, ...def.columns.map((c) => cell(c, r)));
   R.get("table").replaceChildren(R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...head)), R.make("tbody", {}, ...shown.slice(0, 400).map(row))),
     shown.length > 400 ? R.make("p", { class: "soft", style: "padding:8px 12px" }, `${shown.length - 400} more: search, or sort otherwise.`) : "");
   R.get("table-tabs").replaceChildren(...Object.entries(TABLES).filter(([, d]) => d.rows().length).map(([key, d]) =>
@@ -39,7 +39,7 @@ R.drawTable = () => {
 const PATH_SHORT = 0.01; // of the boot
 R.shortSteps = false; // shown?
 const pathStep = (s) => R.make("li", { class: `${s.kind}${s.end - s.start > R.bootEnd / 12 ? " long" : ""}`, tabindex: "0",
-  onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else { R.show(s.start, s.end); R.toChart(); } },
+  onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else R.show(s.start, s.end); R.toChart(); },
   onkeydown: (e) => { if (e.key === "Enter") e.currentTarget.click(); } },
 R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, R.plain(s.what)), ": ", R.make("span", { class: "soft" }, R.plain(s.why))));
 R.drawPath = () => {

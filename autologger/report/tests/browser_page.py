@@ -121,6 +121,9 @@ def choosing(b):
     check("pid" in b.run("document.querySelector('#detail').textContent") or "start took" in b.run("document.querySelector('#detail').textContent"), "and to its details")
     b.key("Escape")
     check(b.run("R.chosen === null"), "Escape chooses nothing")
+    b.press("#fit")
+    b.run("(() => { const n = document.querySelector('#verdict .next button'); n.dataset.process = '-1'; delete n.dataset.unit; n.dataset.from = '1000'; n.dataset.to = '2000'; n.click(); })()")
+    check([round(t) for t in view(b)] == [1000, 2000], "a verdict without a unit shows its time", view(b))
     b.press("#path li:nth-child(3)")
     check(b.run("R.chosen !== null") or view(b) is not None, "a step of the path")
     b.key("Escape")
@@ -143,6 +146,7 @@ def searching(b):
     check(b.run("R.rows.length") == 0 and b.pixels("#rows")["colors"] > 1, "nothing found is said")
     b.key("Escape")
     check(b.run("R.query === '' && R.rows.length > 10"), "Escape ends the search")
+    check(b.run(r"(() => { R.query = 'by-uuid'; const found = matches('dev-disk-by\\x2duuid-1.device'), other = matches('dev-sda.device'); R.query = ''; return found && !other; })()"), "a name is found as it is shown")
 
 
 def ranges(b):
@@ -262,9 +266,17 @@ def looks(b):
     b.press("#theme")
     b.ask("Emulation.setEmulatedMedia", media="print")
     check(b.run("getComputedStyle(document.querySelector('.tools')).display") == "none" and
-          b.run("getComputedStyle(document.querySelector('#path')).maxHeight") == "none", "paper has no tools, and all of the path")
+          b.run("getComputedStyle(R.get('space')).display") == "none", "paper has no tools, and no empty pages")
     b.ask("Emulation.setEmulatedMedia", media="")
-    for width in (1000, 800, 600, 420):
+    b.press("#theme")
+    steps = b.run("document.querySelectorAll('#path li').length")
+    b.run("window.dispatchEvent(new Event('beforeprint'))")
+    check(b.run("document.documentElement.dataset.theme") == "light" and b.run("document.querySelectorAll('#path li').length") > steps, "paper is light, and has all steps")
+    b.run("window.dispatchEvent(new Event('afterprint'))")
+    check(b.run("document.documentElement.dataset.theme") == "dark" and b.run("document.querySelectorAll('#path li').length") == steps, "the screen is as it was")
+    b.press("#theme")
+    b.run("document.querySelector('#verdict dt').textContent += ' systemd-cryptsetup@luks_' + 'x'.repeat(200) + '.service'")
+    for width in (1000, 800, 700, 600, 420):
         b.size(width, 900)
         b.frame()
         check(b.run("document.documentElement.scrollWidth <= window.innerWidth + 1"), "a window of", width, "needs scrolling sideways")
@@ -295,7 +307,17 @@ def accessible(b):
     keys_are_told(b, "b")
     check(b.run("document.activeElement.id") == "keys", "the keys have the focus")
     b.key("Escape")
-    check(b.run("document.activeElement.id") == "help", "the focus goes back")
+    check(b.run("R.get('keys').classList.contains('hidden') && document.activeElement.id !== 'keys'"), "Escape ends the keys")
+    b.run("R.get('rows').focus({ preventScroll: true })")
+    b.key("?")
+    b.key("Escape")
+    check(b.run("document.activeElement.id") == "rows", "the focus goes back to where it was")
+    b.press("#zoom-in")
+    b.run("R.get('rows').focus({ preventScroll: true })")
+    before = view(b)
+    b.key("ArrowRight")
+    check(view(b) != before, "the arrow keys move again")
+    b.press("#fit-boot")
 
 
 def keys_are_told(b, *more):
