@@ -31,7 +31,7 @@ void boot_doubts_find(const struct boot *b, struct boot_doubts *d)
     if (b->switches && !b->wakeups)
         DOUBT_ADD(d, "no wake-ups (DISPATCHER) were recorded: nothing tells who ended a wait");
     if (!b->units && !b->live)
-        DOUBT_ADD(d, "no units were recorded: the path is told by processes alone");
+        DOUBT_ADD(d, "no units were recorded: the path has processes only");
     if (b->left_out)
         DOUBT_ADD(d, "%" PRIu64 " moments had no place in memory", b->left_out);
     if (b->live)

@@ -75,6 +75,16 @@ struct boot_ran boot_ran(const struct boot *b, int process, int64_t from, int64_
     return sum;
 }
 
+int64_t boot_unit_ran(const struct boot *b, int unit, int64_t from, int64_t to)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < b->runs; i++)
+        if (b->run[i].process >= 0 && b->process[b->run[i].process].unit == unit)
+            sum += (int64_t)((double)b->run[i].running * boot_run_share(b, b->run[i].bin, from, to));
+    return sum;
+}
+
 void boot_waited(const struct boot *b, int process, int64_t from, int64_t to, int64_t time[BOOT_STATES])
 {
     for (unsigned i = 0; i < b->waits; i++) {

@@ -12,6 +12,8 @@ struct boot_ran {
 
 /* Sums of one process in [from, to). A bin that is only partly inside counts in proportion. */
 struct boot_ran boot_ran(const struct boot *b, int process, int64_t from, int64_t to);
+/* The same of all processes of a unit: ns that they ran. Reads the bins once, however many processes there are. */
+int64_t boot_unit_ran(const struct boot *b, int unit, int64_t from, int64_t to);
 /* Adds to `time` the long waits of the process in [from, to), by state. */
 void boot_waited(const struct boot *b, int process, int64_t from, int64_t to, int64_t time[BOOT_STATES]);
 /* The units, and the processes without a unit, that ran most in [from, to), the most first. `but`: a process that does

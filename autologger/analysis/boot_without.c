@@ -207,11 +207,7 @@ static int64_t gain_of(const struct boot_without_order *o, bool jobs, int *next)
 enum { WORKS_ON_PART = 20 };
 static bool works_on(const struct boot *b, const struct node *n)
 {
-    int64_t ran = 0;
-    for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].unit == n->unit)
-            ran += boot_ran(b, (int)i, n->done, b->finish).running;
-    return ran >= b->finish / WORKS_ON_PART;
+    return boot_unit_ran(b, n->unit, n->done, b->finish) >= b->finish / WORKS_ON_PART;
 }
 
 static void compute(struct boot_without_order *o, struct boot_without *out)

@@ -63,8 +63,7 @@ static void boot_text_trust(const struct boot *b, FILE *out)
         fputs("  no wake-ups (DISPATCHER): waits include the time in the run queue, and nothing tells who ended them\n",
               out);
     if (!b->units && !b->live)
-        fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n",
-              out);
+        fputs("  no units (a provider with the Service Control Manager's GUID): the path has processes only\n", out);
 }
 
 static void boot_text_phases(const struct boot *b, FILE *out)
