@@ -4,6 +4,7 @@
 #include "tools/base/cmdline.h"
 #include "tools/base/verb.h"
 #include "tools/files/publisher_words.h"
+#include "tools/windows/personality.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -34,6 +35,11 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     cmdline_init();
+    const struct personality *as = argc ? personality_find(argv[0]) : NULL;
+    if (as) { /* called by its link */
+        publisher_words_use();
+        return personality_run(as, (unsigned)argc - 1, argv + 1, false);
+    }
     if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--help") && strcmp(argv[1], "-h") && strcmp(argv[1], "-?") &&
                      strcmp(argv[1], "--version") && strcmp(argv[1], "-V")))
         return overview_print(argc, argv);

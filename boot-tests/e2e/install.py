@@ -24,7 +24,8 @@ int main(void)
 WANTED = {
     "bin": ["bin/autologger", "lib/autologger/autologger-demo", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
             "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
-            "share/bash-completion/completions/autologger"],
+            "share/bash-completion/completions/autologger", *[f"lib/autologger/windows/{name}" for name in
+                                                              ("logman", "xperf", "tracerpt", "wevtutil", "xbootmgr", "mc")]],
     "daemon": ["sbin/autologgerd", "lib/autologger/autologger-calm", "lib/autologger/autologger-units", "lib/autologger/autologger-processes", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
                "share/man/man8/autologgerd.8"],
     "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8", "share/man/man8/autologger-init.8",
@@ -68,6 +69,8 @@ def everything(work, together):
     prefix = work / "own"
     install(str(prefix))
     check(files_below(prefix) == together, "without a component it is not the same:", files_below(prefix) ^ together)
+    r = subprocess.run([prefix / "lib/autologger/windows/xperf", "-stop", "--explain"], capture_output=True, text=True)
+    check(r.stdout == "autologger stop 'NT Kernel Logger'\n", r)
     text = (prefix / "lib/systemd/system/autologgerd.service").read_text()
     check(f"ExecStart={prefix}/lib/autologger/autologger-calm {prefix}/sbin/autologgerd --keep" in text and "/usr/sbin" not in text, "the unit does not follow the prefix:", text)
     return prefix

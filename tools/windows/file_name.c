@@ -1,0 +1,85 @@
+/* file_name.c - see file_name.h. */
+#include "tools/windows/file_name.h"
+#include "registry-sim/text/winpath.h"
+#include "tools/live/daemon_memory.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_FOLDER "/var/log/autologger" /* the shipped unit's */
+
+/* "C:\x", "%SystemRoot%\x", "\x": a place below the log folder. "C:x" is the first as a shell without quotes gives it. */
+static bool file_is_windows(const char *name)
+{
+    return *name == '\\' || *name == '%' || (isalpha((unsigned char)name[0]) && name[1] == ':');
+}
+
+static const char *file_with_slashes(const char *name, struct translation *t)
+{
+    char *text = translation_text(t, "%s", name);
+    for (char *p = text; *p; p++)
+        if (*p == '\\')
+            *p = '/';
+    return text;
+}
+
+static const char *file_with_drive(const char *name, struct translation *t)
+{
+    if (*name == '\\')
+        return translation_text(t, "C:%s", name);
+    return *name != '%' && name[2] != '\\' && name[2] != '/' ? translation_text(t, "%.2s\\%s", name, name + 2) : name;
+}
+
+const char *file_of_session(const char *name, struct translation *t)
+{
+    if (file_is_windows(name))
+        return file_with_drive(name, t);
+    const char *text = file_with_slashes(name, t);
+    return *text == '/' || strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0
+               ? text
+               : translation_text(t, "./%s", text);
+}
+
+const char *file_from_anywhere(const char *name, struct translation *t)
+{
+    char        folder[PATH_MAX];
+    const char *text = file_of_session(name, t);
+    if (*text != '.')
+        return text;
+    if (!getcwd(folder, sizeof folder)) {
+        translation_fault(t, "the current folder: %s", strerror(errno));
+        return text;
+    }
+    return translation_text(t, "%s/%s", folder, strncmp(text, "./", 2) == 0 ? text + 2 : text);
+}
+
+/* The log folder of the running daemon, else the shipped one. */
+static const char *file_log_folder(struct translation *t)
+{
+    struct daemon_memory *memory = NULL;
+    const char           *folder = LOG_FOLDER;
+    pid_t                 pid;
+    if (daemon_memory_find(NULL, &pid, NULL) == W_SUCCESS && daemon_memory_open(pid, &memory, NULL) == W_SUCCESS)
+        folder = translation_text(t, "%.*s", (int)sizeof memory->state->log_dir, memory->state->log_dir);
+    daemon_memory_close(memory);
+    return folder;
+}
+
+const char *file_of_verb(const char *name, struct translation *t)
+{
+    struct reason why    = {0};
+    char         *mapped = NULL;
+    const char   *text   = name;
+    if (!file_is_windows(name))
+        return access(name, F_OK) == 0 ? name : file_with_slashes(name, t);
+    if (winpath_map(file_with_drive(name, t), file_log_folder(t), true, &mapped, &why))
+        translation_fault(t, "%s: %s", name, why.text);
+    else
+        text = translation_text(t, "%s", mapped);
+    free(mapped);
+    return text;
+}

@@ -1,0 +1,391 @@
+/* logman.c - logman: sessions by "-ets", providers, other computers by ssh, begin and end by timers of systemd.
+ * Collectors that are saved without "-ets" are data collector sets, which this program does not keep. */
+#include "autologger/plan/modes.h"
+#include "tools/windows/file_name.h"
+#include "tools/windows/appointment.h"
+#include "tools/windows/personality.h"
+#include "tools/windows/session_asked.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LINE_MOST = 1024, LINES_MOST = 10000 }; /* of a file of providers */
+enum logman_verb { LOGMAN_NONE, LOGMAN_START, LOGMAN_STOP, LOGMAN_QUERY, LOGMAN_UPDATE };
+struct logman {
+    enum logman_verb     verb;
+    bool                 type, ets, flush;
+    struct session_asked session;
+    const char          *buffers_least, *pid, *begin, *end, *lasts;
+    bool                 circular, append, newfile, limited;
+    const char          *second; /* the word after NAME: a provider of "query providers" */
+};
+typedef const struct windows_option option;
+
+/* ---- options ---- */
+
+static void logman_ets(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value, (void)count, (void)t;
+    ((struct logman *)into)->ets = true;
+}
+
+/* A value of a declaration: o->as is "BufferSize=%sKB". */
+static void logman_value(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    struct logman *l     = into;
+    const char    *equal = strchr(o->as, '='), *unit = equal + 3; /* after "=%s" */
+    (void)count;
+    if (!*value[0] || value[0][strspn(value[0], "0123456789")])
+        translation_fault(t, "-%s takes a number, not \"%s\"", o->word, value[0]);
+    asked_set(&l->session, translation_text(t, "%.*s", (int)(equal - o->as), o->as),
+              translation_text(t, "%s%s", value[0], unit), t);
+    l->limited = l->limited || strcasecmp(o->word, "max") == 0;
+}
+
+static void logman_unlimited(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value, (void)count;
+    asked_set(&((struct logman *)into)->session, "MaxFileSize", "0", t);
+}
+
+static void logman_buffers(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    struct logman *l = into;
+    (void)count;
+    for (unsigned i = 0; i < 2; i++)
+        if (!*value[i] || value[i][strspn(value[i], "0123456789")])
+            translation_fault(t, "-%s takes two numbers, not \"%s\"", o->word, value[i]);
+    asked_set(&l->session, "MinimumBuffers", value[0], t);
+    asked_set(&l->session, "MaximumBuffers", value[1], t);
+}
+
+static void logman_file(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)count;
+    const char *slash = strrchr(value[0], '\\') ? strrchr(value[0], '\\') : strrchr(value[0], '/');
+    const bool  bare  = !strchr(slash ? slash : value[0], '.'); /* logman adds the suffix */
+    ((struct logman *)into)->session.file =
+        file_of_session(bare ? translation_text(t, "%s.etl", value[0]) : value[0], t);
+}
+
+static void logman_format(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)count;
+    if (strcasecmp(value[0], "bincirc") == 0)
+        ((struct logman *)into)->circular = true;
+    else if (strcasecmp(value[0], "bin") != 0)
+        translation_fault(t, "-f %s: a trace is bin or bincirc", value[0]);
+}
+
+static void logman_clock(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    static const char *const clocks[][2] = {{"perf", "QPC"}, {"system", "SystemTime"}, {"cycle", "CPUCycle"}};
+    (void)o, (void)count;
+    for (unsigned i = 0; i < sizeof clocks / sizeof *clocks; i++)
+        if (strcasecmp(clocks[i][0], value[0]) == 0) {
+            asked_set(&((struct logman *)into)->session, "ClockType", clocks[i][1], t);
+            return;
+        }
+    translation_fault(t, "-ct %s: a clock is perf, system or cycle", value[0]);
+}
+
+static void logman_flush_timer(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    unsigned seconds;
+    (void)count;
+    if (!appointment_length(value[0], &seconds))
+        translation_fault(t, "-%s takes [[hh:]mm:]ss, not \"%s\"", o->word, value[0]);
+    else
+        asked_set(&((struct logman *)into)->session, "FlushTimer", translation_text(t, "%u", seconds), t);
+}
+
+/* logman's own words, then those of autologger, which are the bits' names on Windows. */
+static void logman_mode_word(struct logman *l, const char *word, struct translation *t)
+{
+    static const char *const modes[][2] = {
+        {"globalsequence", "USE_GLOBAL_SEQUENCE"}, {"localsequence", "USE_LOCAL_SEQUENCE"},
+        {"pagedmemory", "USE_PAGED_MEMORY"},       {"realtime", "REAL_TIME"},
+        {"usemsflushtimer", "USE_MS_FLUSH_TIMER"}, {"private", "PRIVATE_LOGGER"}};
+    for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcasecmp(modes[i][0], word) == 0)
+            word = modes[i][1];
+    asked_mode(&l->session, word, t);
+}
+
+static void logman_mode(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o;
+    for (unsigned i = 0; i < count; i++)
+        for (char *word = strtok(translation_text(t, "%s", value[i]), ",+|"); word; word = strtok(NULL, ",+|"))
+            logman_mode_word(into, word, t);
+}
+
+/* A bit of LogFileMode, o->as; with "--" before it it is left out, which is the default. */
+static void logman_bit(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)value, (void)count;
+    struct logman *l = into;
+    if (strcmp(o->as, "REAL_TIME") == 0)
+        l->session.real_time = true;
+    else if (*o->as)
+        asked_mode(&l->session, o->as, t);
+}
+
+static void logman_new_file(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value;
+    if (count)
+        translation_fault(t, "-cnf with a time is not there: a file ends at its size. Do: -cnf -max MB");
+    ((struct logman *)into)->newfile = true;
+}
+
+static void logman_text(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    struct logman *l = into;
+    (void)count, (void)t;
+    if (strcasecmp(o->word, "b") == 0)
+        l->begin = value[0];
+    else if (strcasecmp(o->word, "e") == 0)
+        l->end = value[0];
+    else if (strcasecmp(o->word, "rf") == 0)
+        l->lasts = value[0];
+    else if (strcasecmp(o->word, "pid") == 0)
+        l->pid = value[0];
+    else
+        l->session.name = value[0]; /* -n, -ln */
+}
+
+static void logman_host(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)into, (void)o, (void)count;
+    const char *host = value[0] + strspn(value[0], "\\");
+    if (!*host || *host == '-' || host[strcspn(host, " \t\r\n;&|<>$`'\"\\()")])
+        translation_fault(t, "-s takes the name of a computer, not \"%s\"", value[0]);
+    t->host = translation_text(t, "%s", host);
+}
+
+static void logman_flush(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value, (void)count, (void)t;
+    ((struct logman *)into)->flush = true;
+}
+
+static void logman_nothing(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)into, (void)o, (void)value, (void)count, (void)t;
+}
+
+static void logman_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)into, (void)value, (void)count;
+    translation_fault(t, "-%s is not there: %s", o->word, o->as);
+}
+
+/* "win:Error" -> "Error"; "(a,b)" -> "a+b" */
+static const char *logman_words(const char *text, struct translation *t)
+{
+    const char *list = NULL;
+    if (strncasecmp(text, "win:", 4) == 0)
+        text += 4;
+    if (*text != '(')
+        return text;
+    for (char *word = strtok(translation_text(t, "%s", text), "(), "); word; word = strtok(NULL, "(), "))
+        asked_join(&list, word, t);
+    return list ? list : "0";
+}
+
+static void logman_enable(struct logman *l, const char *name, const char *flags, const char *level,
+                          struct translation *t)
+{
+    if (asked_is_kernel_provider(name)) {
+        if (flags)
+            asked_join(&l->session.flags, asked_kernel_words(flags, t), t);
+        else
+            translation_fault(t, "-p \"%s\" needs flags, such as (process,thread,img)", name);
+        return;
+    }
+    struct provider_asked *p = asked_provider(&l->session, name, t);
+    p->keywords              = flags ? logman_words(flags, t) : NULL;
+    p->level                 = level ? logman_words(level, t) : NULL;
+}
+
+static void logman_provider(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    struct logman *l = into;
+    if (*o->word != '-')
+        logman_enable(l, value[0], count > 1 ? value[1] : NULL, count > 2 ? value[2] : NULL, t);
+    else
+        asked_provider(&l->session, value[0], t)->off = true;
+}
+
+/* One provider a line: NAME or {GUID}, flags, level; a name with blanks stands in quotes. */
+static void logman_provider_line(struct logman *l, char *line, struct translation *t)
+{
+    const char *word[3] = {NULL};
+    unsigned    n       = 0;
+    for (char *p = line; n < 3 && p[strspn(p, " \t\r\n")]; n++) {
+        p += strspn(p, " \t\r\n");
+        const bool   quoted = *p == '"';
+        const size_t length = strcspn(p + quoted, quoted ? "\"\r\n" : " \t\r\n");
+        word[n]             = translation_text(t, "%.*s", (int)length, p + quoted);
+        p += quoted + length;
+        p += quoted && *p == '"';
+    }
+    if (n && *word[0] != ';' && *word[0] != '#')
+        logman_enable(l, word[0], word[1], word[2], t);
+}
+
+static void logman_provider_file(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)count;
+    const char *path = file_of_verb(value[0], t);
+    FILE       *from = t->fault ? NULL : fopen(path, "re");
+    char        line[LINE_MOST];
+    unsigned    lines = 0;
+    if (!from)
+        translation_fault(t, "-pf %s: the file could not be read", path);
+    while (from && !t->fault && fgets(line, sizeof line, from))
+        if (++lines > LINES_MOST || !strchr(line, '\n') == !feof(from))
+            translation_fault(t, "-pf %s: line %u: a file has at most %d lines of %d characters", path, lines,
+                              LINES_MOST, LINE_MOST - 2);
+        else
+            logman_provider_line(into, line, t);
+    if (from)
+        fclose(from);
+}
+
+static const struct windows_option logman_options[] = {
+#define O(word, least, most, take, as, values, help) {word, least, most, take, as, values, help},
+#include "tools/windows/logman.def"
+#undef O
+    {0}};
+
+static void logman_word(void *into, char *word, struct translation *t)
+{
+    static const struct {
+        const char      *word;
+        enum logman_verb verb;
+    } verbs[]        = {{"create", LOGMAN_START}, {"start", LOGMAN_START}, {"stop", LOGMAN_STOP},
+                        {"delete", LOGMAN_STOP},  {"query", LOGMAN_QUERY}, {"update", LOGMAN_UPDATE}};
+    struct logman *l = into;
+    for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && !l->verb; i++)
+        if (strcasecmp(word, verbs[i].word) == 0) {
+            l->verb = verbs[i].verb;
+            return;
+        }
+    if (!l->verb)
+        translation_fault(t, "\"%s\" is no verb. Do: create, start, stop, query or update", word);
+    else if (!l->type && !l->session.name && strcasecmp(word, "trace") == 0)
+        l->type = true;
+    else if (!l->session.name)
+        l->session.name = word;
+    else if (!l->second)
+        l->second = word;
+    else
+        translation_fault(t, "\"%s\" is one word too many", word);
+}
+
+const struct windows_syntax logman_syntax = {logman_options, logman_word, false};
+
+/* ---- lines ---- */
+
+static void logman_query(const struct logman *l, struct translation *t)
+{
+    const bool providers = l->session.name && strcasecmp(l->session.name, "providers") == 0;
+    line_begin(t, "autologger");
+    if (!providers && !l->ets)
+        translation_fault(t, "without -ets it is about saved collectors, and none are kept. Do: logman query%s%s -ets",
+                          l->session.name ? " " : "", l->session.name ? l->session.name : "");
+    if (providers && l->pid)
+        translation_fault(t, "-pid is not there. Do: autologger providers --registered, which names the processes");
+    if (providers && l->second && asked_is_kernel_provider(l->second)) {
+        line_word(t, "providers");
+        line_word(t, "--kernel");
+    } else if (providers && l->second) {
+        line_word(t, "manifest");
+        line_word(t, "show");
+        line_word(t, "%s", l->second);
+    } else if (providers) {
+        line_word(t, "providers");
+        line_word(t, "--installed");
+    } else if (l->session.name) {
+        line_word(t, "query");
+        line_word(t, "%s", l->session.name);
+    } else
+        line_word(t, "sessions");
+}
+
+static void logman_simple(const char *verb, const struct logman *l, struct translation *t)
+{
+    line_begin(t, "autologger");
+    line_word(t, "%s", verb);
+    line_word(t, "%s", l->session.name);
+}
+
+/* Hands the line to a timer of systemd. */
+static void logman_timed(unsigned line, const char *when, const char *value, struct translation *t)
+{
+    line_wrap(t, line,
+              (const char *const[]){"systemd-run", "--quiet", translation_text(t, "%s=%s", when, value), NULL});
+}
+
+static void logman_start(struct logman *l, struct translation *t)
+{
+    struct appointment begin = {0}, end = {0};
+    unsigned           seconds = 0;
+    if (l->circular)
+        asked_mode(&l->session, "CIRCULAR", t);
+    if (l->newfile)
+        asked_mode(&l->session, "NEWFILE", t);
+    if ((l->circular || l->newfile) && !l->limited)
+        translation_fault(t, "%s needs the size of a file. Do: -max MB", l->circular ? "-f bincirc" : "-cnf");
+    if (l->begin && !appointment_parse(l->begin, &begin))
+        translation_fault(t, "-b %s: not a time to come. Do: write M/d/yyyy h:mm:ss[AM|PM]", l->begin);
+    if (l->end && !appointment_parse(l->end, &end))
+        translation_fault(t, "-e %s: not a time to come. Do: write M/d/yyyy h:mm:ss[AM|PM]", l->end);
+    if (l->lasts && (!appointment_length(l->lasts, &seconds) || !seconds))
+        translation_fault(t, "-rf takes [[hh:]mm:]ss, not \"%s\"", l->lasts);
+    if (l->begin && l->end && begin.seconds >= end.seconds)
+        translation_fault(t, "-e %s is not after -b %s", l->end, l->begin);
+    if (l->begin && l->lasts)
+        appointment_after(&begin, seconds, &end);
+    if (l->begin && l->session.file)
+        l->session.file = file_from_anywhere(l->session.file, t);
+    asked_start(&l->session, t);
+    if (l->begin)
+        logman_timed(0, "--on-calendar", begin.calendar, t);
+    if (l->end || l->lasts)
+        logman_simple("stop", l, t);
+    if (l->end || (l->begin && l->lasts))
+        logman_timed(1, "--on-calendar", end.calendar, t);
+    else if (l->lasts)
+        logman_timed(1, "--on-active", translation_text(t, "%us", seconds), t);
+}
+
+void logman_translate(unsigned count, char *const *word, struct windows_passed *passed, struct translation *t)
+{
+    struct logman l = {0};
+    windows_options_read(&logman_syntax, count, word, &l, passed, t);
+    if (t->fault)
+        return;
+    if (!l.verb)
+        translation_fault(t, "a verb is missing. Do: see autologger windows logman --help");
+    else if (l.verb == LOGMAN_QUERY)
+        logman_query(&l, t);
+    else if (!l.session.name)
+        translation_fault(t, "the name of a session is missing");
+    else if (!l.ets)
+        translation_fault(t,
+                          "without -ets a collector is saved, and collectors are not kept. Do: add -ets; for the next "
+                          "boots declare the session with autologger apply");
+    else if (l.verb == LOGMAN_START)
+        logman_start(&l, t);
+    else if (l.verb == LOGMAN_STOP)
+        logman_simple("stop", &l, t);
+    else if (l.flush)
+        logman_simple("flush", &l, t);
+    else
+        asked_update(&l.session, t);
+}
