@@ -58,13 +58,13 @@ LINES = (
     ("logman stop web -s '\\\\web1' -ets", "ssh web1 'autologger stop web'"),
     ("logman start web -p \"It's\" -s web1 -ets", "ssh web1 'autologger start web --provider '\\''It'\\''\\'\\'''\\''s'\\'''"),
     ("logman start web -p A -o /x/w.etl -b '1/2/2099 9:05:00PM' -e '1/3/2099 21:00:00' -ets",
-     "systemd-run --quiet '--on-calendar=2099-01-02 21:05:00' autologger start web --provider A --output /x/w.etl\n"
-     "systemd-run --quiet '--on-calendar=2099-01-03 21:00:00' autologger stop web"),
+     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 21:05:00' autologger start web --provider A --output /x/w.etl\n"
+     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 21:00:00' autologger stop web"),
     ("logman start web -p A -o /x/w.etl -b '2099-01-02 23:59' -rf 2:00 -ets",
-     "systemd-run --quiet '--on-calendar=2099-01-02 23:59:00' autologger start web --provider A --output /x/w.etl\n"
-     "systemd-run --quiet '--on-calendar=2099-01-03 00:01:00' autologger stop web"),
+     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 23:59:00' autologger start web --provider A --output /x/w.etl\n"
+     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 00:01:00' autologger stop web"),
     ("logman start web -p A -o w.etl -rf 10 -ets",
-     "autologger start web --provider A --output ./w.etl\nsystemd-run --quiet --on-active=10s autologger stop web"),
+     "autologger start web --provider A --output ./w.etl\nsystemd-run --quiet --timer-property=AccuracySec=1s --on-active=10s autologger stop web"),
     ("xperf -on DiagEasy –stackwalk Profile+CSwitch -BufferSize 1024 -MinBuffers 64 -MaxBuffers 320",
      "autologger start --flags DiagEasy --stacks Profile+CSwitch --output 'C:\\kernel.etl' --set BufferSize=1024KB --set MinimumBuffers=64 "
      "--set MaximumBuffers=320"),
