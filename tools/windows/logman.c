@@ -328,7 +328,8 @@ static void logman_simple(const char *verb, const struct logman *l, struct trans
 static void logman_timed(unsigned line, const char *when, const char *value, struct translation *t)
 {
     line_wrap(t, line,
-              (const char *const[]){"systemd-run", "--quiet", "--timer-property=AccuracySec=1s", translation_text(t, "%s=%s", when, value), NULL});
+              (const char *const[]){"systemd-run", "--quiet", "--timer-property=AccuracySec=1s",
+                                    translation_text(t, "%s=%s", when, value), NULL});
 }
 
 static void logman_start(struct logman *l, struct translation *t)
