@@ -12,7 +12,7 @@ def store(scenario, work):
     """(store, sealed snapshot) as an administrator would have left them: with the scenario's declarations, imported and sealed here."""
     path, sealed = work / "registry.db", work / "boot.snapshot"
     for declaration in scenario.declarations():
-        tool("import", "--store", path, declaration)
+        tool(*(["manifest", "install"] if declaration.suffix == ".man" else ["import"]), "--store", path, declaration)
     if not path.exists():
         return None, None
     if scenario.snapshot:
@@ -25,6 +25,8 @@ def lay_state(tree, made):
     for source, place in zip(made, ("var/lib/autologger/registry.db", SNAPSHOT)):
         if source:
             payload.install(source, tree / place, 0o600)
+            for manifest in (source.parent / "publishers").glob("*") if place.endswith(".db") else ():
+                payload.install(manifest, tree / "var/lib/autologger/publishers" / manifest.name, 0o644)
 
 
 def busybox(scenario, work):

@@ -6,7 +6,7 @@ scenario.ini:
   proves     ids of the checklist
   tier       ci | full
   root       busybox | systemd (own initramfs) | initramfs-tools | dracut (both by autologger apply)
-  declare    imports into the store, a line each: a file of this folder, @examples@/NAME, @made@/NAME (default boot.ini)
+  declare    imports into the store, a line each: a file of this folder, @examples@/NAME, @made@/NAME (default boot.ini); a .man is installed
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)

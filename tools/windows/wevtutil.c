@@ -1,5 +1,5 @@
-/* wevtutil.c - wevtutil: the providers with an installed manifest. Its commands for channels and logs of events have no
- * counterpart: there is no service that keeps logs of channels. */
+/* wevtutil.c - wevtutil: the providers with an installed manifest, their channels, and the events of channels in
+ * systemd's journal. */
 #include "tools/windows/file_name.h"
 #include "tools/windows/personality.h"
 
@@ -14,7 +14,9 @@ struct wevtutil {
         const char *option, *file;
     } file[WEVTUTIL_FILES];
     unsigned files;
-    bool     json;
+    bool     json, reverse;
+    /* NULL: not given */
+    const char *count, *enabled;
 };
 typedef const struct windows_option option;
 
@@ -26,15 +28,15 @@ static const struct wevtutil_row {
     {"um", "uninstall-manifest", "manifest", "uninstall", true},
     {"ep", "enum-publishers", "providers", "--installed", false},
     {"gp", "get-publisher", "manifest", "show", true},
-#define NO_CHANNELS "channels have no log of their own. Do: autologger dump FILE, or autologger watch SESSION"
-    {"el", "enum-logs", NULL, NO_CHANNELS, false},
-    {"gl", "get-log", NULL, NO_CHANNELS, false},
-    {"sl", "set-log", NULL, NO_CHANNELS, false},
-    {"qe", "query-events", NULL, NO_CHANNELS, false},
-    {"gli", "get-log-info", NULL, NO_CHANNELS, false},
-    {"epl", "export-log", NULL, NO_CHANNELS, false},
-    {"al", "archive-log", NULL, NO_CHANNELS, false},
-    {"cl", "clear-log", NULL, NO_CHANNELS, false},
+    {"el", "enum-logs", "channels", "list", false},
+    {"gl", "get-log", "channels", "list", true},
+    {"sl", "set-log", "channels", "enable", true},
+    {"qe", "query-events", "channels", "query", true},
+#define OF_THE_JOURNAL "channels have no files of their own, their events are in systemd's journal. Do: "
+    {"gli", "get-log-info", NULL, OF_THE_JOURNAL "journalctl --disk-usage", false},
+    {"epl", "export-log", NULL, OF_THE_JOURNAL "journalctl -o export AUTOLOGGER_CHANNEL=CHANNEL", false},
+    {"al", "archive-log", NULL, OF_THE_JOURNAL "journalctl -o export AUTOLOGGER_CHANNEL=CHANNEL", false},
+    {"cl", "clear-log", NULL, OF_THE_JOURNAL "journalctl --vacuum-time=TIME", false},
 };
 
 static void wevtutil_row_set(struct wevtutil *w, const char *word, struct translation *t)
@@ -46,7 +48,7 @@ static void wevtutil_row_set(struct wevtutil *w, const char *word, struct transl
                 translation_fault(t, "%s: %s", word, w->command->word);
             return;
         }
-    translation_fault(t, "\"%s\" is no command. Do: im, um, ep or gp", word);
+    translation_fault(t, "\"%s\" is no command. Do: im, um, ep, gp, el, gl, sl or qe", word);
 }
 
 static void wevtutil_command(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -74,6 +76,28 @@ static void wevtutil_form(void *into, option *o, char *const *value, unsigned co
         ((struct wevtutil *)into)->json = true;
     else if (strcasecmp(value[0], "Text") != 0)
         translation_fault(t, "/%s is Text or XML, not %s", o->word, value[0]);
+}
+
+/* o->as: which text of the struct it is. */
+static void wevtutil_text(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    struct wevtutil *w = into;
+    (void)count;
+    const bool yes = strcasecmp(value[0], "true") == 0;
+    if (*o->as == 'c')
+        w->count = value[0];
+    else if (!yes && strcasecmp(value[0], "false") != 0)
+        translation_fault(t, "/%s is true or false, not %s", o->word, value[0]);
+    else if (*o->as == 'e')
+        w->enabled = yes ? "enable" : "disable";
+    else
+        w->reverse = yes;
+}
+
+static void wevtutil_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)into, (void)value, (void)count;
+    translation_fault(t, "/%s is not there: %s", o->word, o->as);
 }
 
 static void wevtutil_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -105,16 +129,26 @@ void wevtutil_translate(unsigned count, char *const *word, struct windows_passed
     struct wevtutil w = {0};
     windows_options_read(&wevtutil_syntax, count, word, &w, passed, t);
     if (!t->fault && !w.command)
-        translation_fault(t, "a command is missing. Do: im, um, ep or gp");
+        translation_fault(t, "a command is missing. Do: im, um, ep, gp, el, gl, sl or qe");
     if (!t->fault && w.command->argument && !w.argument)
-        translation_fault(t, "%s needs a manifest or a provider", w.command->brief);
+        translation_fault(t, "%s needs a manifest, a provider or a channel", w.command->brief);
+    const bool set = w.command && strcmp(w.command->brief, "sl") == 0;
+    if (!t->fault && set && !w.enabled)
+        translation_fault(t, "sl changes /e:true or /e:false alone");
     if (t->fault)
         return;
     line_begin(t, "autologger");
     line_word(t, "%s", w.command->verb);
-    line_word(t, "%s", w.command->word);
-    if (w.argument)
-        line_word(t, "%s", strcmp(w.command->brief, "gp") == 0 ? w.argument : file_of_verb(w.argument, t));
+    line_word(t, "%s", set ? w.enabled : w.command->word);
+    if (strcmp(w.command->brief, "el") == 0)
+        line_word(t, "--all");
+    if (w.argument) /* a manifest's file may be named as on Windows */
+        line_word(t, "%s",
+                  strcmp(w.command->verb, "manifest") == 0 && *w.command->brief != 'g' ? file_of_verb(w.argument, t)
+                                                                                       : w.argument);
+    line_option(t, "--count", w.count);
+    if (w.reverse)
+        line_word(t, "--reverse");
     for (unsigned i = 0; i < w.files; i++)
         line_option(t, w.file[i].option, w.file[i].file);
     if (w.json)
