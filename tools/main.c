@@ -31,6 +31,15 @@ static int unknown_verb(const char *word)
     return VERB_USAGE;
 }
 
+/* The exit code, when standard output has taken the result. */
+static int written(int code)
+{
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    perror("autologger: writing the result");
+    return VERB_REFUSED;
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
@@ -38,7 +47,7 @@ int main(int argc, char **argv)
     const struct personality *as = argc ? personality_find(argv[0]) : NULL;
     if (as) { /* called by its link */
         publisher_words_use();
-        return personality_run(as, (unsigned)argc - 1, argv + 1, false);
+        return written(personality_run(as, (unsigned)argc - 1, argv + 1, false, false));
     }
     if (argc < 2 || (argv[1][0] == '-' && strcmp(argv[1], "--help") && strcmp(argv[1], "-h") && strcmp(argv[1], "-?") &&
                      strcmp(argv[1], "--version") && strcmp(argv[1], "-V")))
@@ -63,11 +72,6 @@ int main(int argc, char **argv)
     char *helped[] = {name, ask_help, NULL};
     if (help)
         return verb->run(2, helped);
-    argv[1]  = name;
-    int code = verb->run(argc - 1, argv + 1);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("autologger: writing the result");
-        return VERB_REFUSED;
-    }
-    return code;
+    argv[1] = name;
+    return written(verb->run(argc - 1, argv + 1));
 }

@@ -48,6 +48,18 @@ LINES = (
     ("logman update trace web -p B 0xf7 0xff -ets", "autologger enable web B --level 0xff --keywords 0xf7"),
     ("logman update web --p B -ft 5 -ets", "autologger update web --flush-timer 5\nautologger disable web B"),
     ("logman update web -fd -ets", "autologger flush web"),
+    ("logman update web -nb 4 64 -fd -ets", "autologger update web --maximum-buffers 64\nautologger flush web"),
+    ("logman update web --rt -o web2.etl -ets", "autologger update web --output web2.etl --real-time off"),
+    ("logman update web --p 'Windows Kernel Trace' -ets", "autologger update web --flags none"),
+    ("logman start web -p A -cnf -max 5 -o cn.etl -ets",
+     "autologger start web --provider A --output ./cn_%d.etl --set LogFileMode=NEWFILE --set MaxFileSize=5MB"),
+    ("logman start web -p A -m start stop -ets", "autologger start web --provider A --output ./web.etl"),
+    ("logman start web -p A -ets --runtime-dir /r", "autologger start web --provider A --output ./web.etl --runtime-dir /r"),
+    ("logman start web -p A -o /x/w.etl -b 1/2/2099 9:05PM -rf 60 -ets",
+     "systemd-run --unit=autologger-start-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 21:05:00 UTC' "
+     "--setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger start web --provider A --output /x/w.etl\n"
+     "systemd-run --unit=autologger-stop-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 21:06:00 UTC' "
+     "--setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger stop web"),
     ("logman start k -p 'Windows Kernel Trace' '(process,thread,img)' -o k -ets", "autologger start k --flags PROC_THREAD+LOADER --output ./k.etl"),
     ("logman start k -p '{9E814AAD-3204-11D2-9A82-006008A86939}' 0x10007 -o k.etl -ets", "autologger start k --flags PROC_THREAD+LOADER+NETWORKTRACE --output ./k.etl"),
     ("logman start web -mode globalsequence pagedmemory -p A -o w.etl -ets",
@@ -55,16 +67,16 @@ LINES = (
     ("logman query -ets", "autologger sessions"),
     ("logman query web -ets --json", "autologger query web --json"),
     ("logman query providers Contoso-Web", "autologger manifest show Contoso-Web"),
-    ("logman stop web -s '\\\\web1' -ets", "ssh web1 'autologger stop web'"),
-    ("logman start web -p \"It's\" -s web1 -ets", "ssh web1 'autologger start web --provider '\\''It'\\''\\'\\'''\\''s'\\'''"),
+    ("logman stop web -s '\\\\web1' -ets", "ssh -n web1 'autologger stop web'"),
+    ("logman start web -p \"It's\" -o /x/w.etl -s web1 -ets", "ssh -n web1 'autologger start web --provider '\\''It'\\''\\'\\'''\\''s'\\'' --output /x/w.etl'"),
     ("logman start web -p A -o /x/w.etl -b '1/2/2099 9:05:00PM' -e '1/3/2099 21:00:00' -ets",
-     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 21:05:00' autologger start web --provider A --output /x/w.etl\n"
-     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 21:00:00' autologger stop web"),
+     "systemd-run --unit=autologger-start-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 21:05:00 UTC' --setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger start web --provider A --output /x/w.etl\n"
+     "systemd-run --unit=autologger-stop-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 21:00:00 UTC' --setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger stop web"),
     ("logman start web -p A -o /x/w.etl -b '2099-01-02 23:59' -rf 2:00 -ets",
-     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 23:59:00' autologger start web --provider A --output /x/w.etl\n"
-     "systemd-run --quiet --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 00:01:00' autologger stop web"),
+     "systemd-run --unit=autologger-start-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-02 23:59:00 UTC' --setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger start web --provider A --output /x/w.etl\n"
+     "systemd-run --unit=autologger-stop-web --timer-property=AccuracySec=1s '--on-calendar=2099-01-03 00:01:00 UTC' --setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger stop web"),
     ("logman start web -p A -o w.etl -rf 10 -ets",
-     "autologger start web --provider A --output ./w.etl\nsystemd-run --quiet --timer-property=AccuracySec=1s --on-active=10s autologger stop web"),
+     "autologger start web --provider A --output ./w.etl\nsystemd-run --unit=autologger-stop-web --timer-property=AccuracySec=1s --on-active=10s --setenv=AUTOLOGGER_RUNTIME_DIR=@run@ autologger stop web"),
     ("xperf -on DiagEasy –stackwalk Profile+CSwitch -BufferSize 1024 -MinBuffers 64 -MaxBuffers 320",
      "autologger start --flags DiagEasy --stacks Profile+CSwitch --output 'C:\\kernel.etl' --set BufferSize=1024KB --set MinimumBuffers=64 "
      "--set MaximumBuffers=320"),
@@ -76,13 +88,16 @@ LINES = (
      "--set BufferSize=64KB --set MinimumBuffers=16"),
     ("xperf -stop -stop user -d merged.etl", "autologger stop --merge 'NT Kernel Logger' user --output merged.etl"),
     ("xperf -stop", "autologger stop 'NT Kernel Logger'"),
-    ("xperf -flush ring -f ring.etl", "autologger snapshot ring --output ./ring.etl"),
+    ("xperf -flush ring -f ring.etl", "autologger snapshot ring --output ring.etl"),
+    ("xperf -on base -buffering", "autologger start 'NT Kernel Logger' --flags base --set LogFileMode=BUFFERING"),
+    ("xperf -f k.etl -on base -start user -on A", "autologger start --flags base --output ./k.etl\n"
+     "autologger start user --provider A --output 'C:\\user.etl'"),
     ("xperf -update -on base+CSWITCH", "autologger update 'NT Kernel Logger' --flags base+CSWITCH"),
     ("xperf -i a.etl -a tracestats", "autologger summary a.etl"),
     ("xperf -mark here", "autologger mark here"),
     ("xperf -loggers user", "autologger query user"),
-    ("xperf -capturestate user A", "autologger enable user A --capture-state"),
-    ("tracerpt a.etl b.etl -O out.xml -of XML -summary -Y", "autologger tracerpt a.etl b.etl -o out.xml -of XML -summary -y"),
+    ("xperf -capturestate user A+B", "autologger enable user A --capture-state\nautologger enable user B --capture-state"),
+    ("tracerpt a.etl -gmt -O out.xml -of XML -summary -Y", "autologger tracerpt a.etl -o out.xml -of XML -summary -y"),
     ("tracerpt -l a.etl /report r.xml", "autologger tracerpt a.etl -report r.xml"),
     ("wevtutil ep", "autologger providers --installed"),
     ("wevtutil gp Contoso-Web /ge:true /gm:true /f:xml", "autologger manifest show Contoso-Web --json"),
@@ -110,14 +125,23 @@ WRONG = (
     ("logman start web -f bincirc -ets", "-max MB"),
     ("logman start web -ct tsc -ets", "perf, system or cycle"),
     ("logman start web -ft 1:60 -ets", "[[hh:]mm:]ss"),
-    ("logman start web -b '13/1/2099 1:00:00' -ets", "not a time to come"),
-    ("logman start web -b '2/30/2099 1:00:00' -ets", "not a time to come"),
+    ("logman start web -b '13/1/2099 1:00:00' -ets", "not a time. Do"),
+    ("logman start web -b '2/30/2099 1:00:00' -ets", "not a time. Do"),
     ("logman start web -b '1/1/2001 1:00:00' -ets", "not a time to come"),
-    ("logman start web -b '1/1/2099 13:00:00PM' -ets", "not a time to come"),
+    ("logman start web -b '1/1/2099 13:00:00PM' -ets", "not a time. Do"),
+    ("logman start web -b '1/2/2099 9:00' -e '1/2/2099 10:00' -rf 5 -ets", "-e and -rf"),
+    ("logman create counter web -o x -ets", "of type counter"),
+    ("logman start web garbage -p A -ets", "one word too many"),
+    ("logman start web -p A 1 2 garbage -ets", "one word too many"),
+    ("logman start web -p A -keywords 0xff -ets", "-keywords is not known"),
+    ("logman stop web -o y -ets", "-o does not go with this verb"),
+    ("logman query web -p X -ets", "-p does not go with this verb"),
+    ("logman update web -p A -rf 10 -ets", "-rf does not go with this verb"),
+    ("logman update web -o ../w.etl -ets", "below the log folder"),
+    ("logman start web -p A -o w.etl -s web1 -ets", "or an absolute path"),
     ("logman start web -b '1/2/2099 9:00:00' -e '1/2/2099 8:00:00' -ets", "is not after"),
     ("logman start web -s '-oProxyCommand=x' -ets", "-s "),
     ("logman start web -s 'a;b' -ets", "the name of a computer"),
-    ("logman start web -pf /nowhere -ets", "could not be read"),
     ("logman update web -bs 5 -ets", "stays"),
     ("logman update web -ets", "nothing to change"),
     ("logman query web", "logman query web -ets"),
@@ -126,6 +150,17 @@ WRONG = (
     ("xperf on base", "\"on\" is no option"),
     ("xperf -on NO_SUCH_FLAG", "NO_SUCH_FLAG"),
     ("xperf -start web", "-on is missing"),
+    ("xperf -stackwalk CSwitch", "-on is missing"),
+    ("xperf -start web -on CSWICH+LOADER", "CSWICH"),
+    ("xperf -start web -on +", "names nothing"),
+    ("xperf -start web -on A -buffering -f w.etl", "without a file"),
+    ("xperf -stop -f w.etl", "belongs to no session"),
+    ("xperf -merge a.etl b.etl c.etl -compress", "-compress is not known"),
+    ("xperf -merge a b c -merge d e f", "one -merge"),
+    ("xperf -i a.etl -a tracestats -symbols", "-symbols is for"),
+    ("tracerpt a.etl b.etl", "one file at a time"),
+    ("xbootmgr -trace boot -traceFlags ../../x", "-traceFlags"),
+    ("xbootmgr -trace boot -stackWalk Frob", "-stackWalk"),
     ("xperf -start web -on \"A:1:2:'frob'\"", "stack, sid or tsid"),
     ("xperf -on base -FileMode Ring", "Sequential, Circular"),
     ("xperf -providers X", "I, R, K"),
@@ -155,7 +190,7 @@ class Shell:
         for name in NAMES + ("LOGMAN.EXE", "wevtutil.exe"):
             (self.bin / name).symlink_to(os.path.join(BUILD, "autologger"))
         (self.bin / "autologger").symlink_to(os.path.join(BUILD, "autologger"))
-        self.env = dict(m.env, PATH=f"{self.bin}:{os.environ['PATH']}")
+        self.env = dict(m.env, PATH=f"{self.bin}:{os.environ['PATH']}", TZ="UTC")
 
     def run(self, line, expect=0):
         r = subprocess.run(["sh", "-c", line], cwd=self.work, env=self.env, capture_output=True, text=True, timeout=120)
@@ -169,13 +204,65 @@ def translations(shell):
         plain = " ".join([words[0], "--explain", *words[1:]])
         plain = plain.split(" > ")[0]
         said = shell.run(plain).stdout.rstrip("\n")
-        check(said == wanted, line, "\n said  ", said, "\n wanted", wanted)
+        check(said == wanted.replace("@run@", shell.m.runtime), line, "\n said  ", said, "\n wanted", wanted)
         check(not os.listdir(shell.work), "--explain made", os.listdir(shell.work))
     for line, wanted in WRONG:
         said = shell.run(line, expect=100).stderr
         check(wanted in said and said.startswith(line.split()[0] + ":"), line, "\n said", said, "\n wanted", wanted)
         check(not os.listdir(shell.work), line, "made", os.listdir(shell.work))
     print(len(LINES), "lines translated,", len(WRONG), "refused")
+
+
+def outputs(shell):
+    """A dump goes into pipes, through links, with the rights of the file that is there, and never in place of what is no file."""
+    shell.run("logman start o -p Contoso-Web -ets")
+    shell.m.tool("write", "Contoso-Web", "Step", "n=1")
+    shell.run("logman stop o -ets")
+    shell.run("xperf -i o.etl -o a.txt")
+    check(oct((shell.work / "a.txt").stat().st_mode & 0o777) == "0o640", "a dump that all may read")
+    text = (shell.work / "a.txt").read_text()
+    (shell.work / "private.txt").touch()
+    (shell.work / "private.txt").chmod(0o600)
+    (shell.work / "link.txt").symlink_to("private.txt")
+    shell.run("xperf -i o.etl -o link.txt")
+    check((shell.work / "link.txt").is_symlink() and (shell.work / "private.txt").read_text() == text, "through a link")
+    check(oct((shell.work / "private.txt").stat().st_mode & 0o777) == "0o600", "the rights of a file that is there")
+    os.mkfifo(shell.work / "pipe")
+    check(shell.run("cat pipe >b.txt & xperf -i o.etl -o pipe; wait").returncode == 0 and (shell.work / "b.txt").read_text() == text, "a pipe")
+    check((shell.work / "pipe").is_fifo(), "the pipe is gone")
+    shell.run("xperf -i o.etl -o .", expect=111)
+    shell.run("xperf -providers K >/dev/full", expect=111)
+    shell.run("logman start web -pf /nowhere -ets", expect=1)
+    shell.run("logman start web -pf . -ets", expect=1)
+    for name in ("a.txt", "b.txt", "private.txt", "link.txt", "pipe", "o.etl"):
+        (shell.work / name).unlink()
+    check(not os.listdir(shell.work), os.listdir(shell.work))
+
+
+def taken_back(shell):
+    """The second session cannot start: the first is stopped again, and the timer that does not come stops its session."""
+    r = shell.run("xperf -start one -on A -f one.etl -start two/x -on B -f two.etl", expect=100)
+    check("taken back, as a later step failed: autologger stop one" in r.stderr, r.stderr)
+    check("one" not in [s["name"] for s in json.loads(shell.run("xperf -loggers --json").stdout)["sessions"]], "one runs")
+    (shell.bin / "systemd-run").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    (shell.bin / "systemd-run").chmod(0o755)
+    r = shell.run("logman start one -p A -rf 5 -ets", expect=1)
+    check("taken back" in r.stderr and not json.loads(shell.run("xperf -loggers --json").stdout)["sessions"], r.stderr)
+    (shell.bin / "systemd-run").unlink()
+
+
+def in_memory(shell):
+    """Kernel events in memory, and a snapshot of them; an update of a file."""
+    shell.run("xperf -on PROC_THREAD -buffering -BufferSize 64 -MinBuffers 16")
+    subprocess.run(["/bin/true"], check=True)
+    shell.run("xperf -flush -f ring.etl")
+    check(any("true" in json.dumps(e) for e in events(os.path.join(shell.m.logs, "ring.etl"))), "no process in the snapshot")
+    shell.run("xperf -stop")
+    shell.run("logman start up -p Contoso-Web -o up.etl -ets")
+    shell.run("logman update up -o up2.etl -nb 4 64 -ets")
+    shell.m.tool("write", "Contoso-Web", "Step", "n=9")
+    shell.run("logman stop up -ets")
+    check(len([e for e in events(os.path.join(shell.m.logs, "up2.etl")) if "n" in e.get("fields", {})]) == 1, "up2.etl")
 
 
 def events(path, **wanted):
@@ -298,6 +385,9 @@ with Machine() as machine:
     machine.start()
     sh = Shell(machine)
     translations(sh)
+    outputs(sh)
+    taken_back(sh)
+    in_memory(sh)
     a_session(sh)
     an_update(sh)
     providers(sh)

@@ -90,6 +90,6 @@ int cmd_windows(int argc, char **argv)
     if (name == argc)
         return windows_list(a.common.json);
     const struct personality *p = personality_find(argv[name]);
-    return p ? personality_run(p, (unsigned)(argc - name - 1), argv + name + 1, a.explain)
+    return p ? personality_run(p, (unsigned)(argc - name - 1), argv + name + 1, a.explain, a.common.json)
              : windows_unknown(argv[name]);
 }

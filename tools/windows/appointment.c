@@ -14,11 +14,12 @@ static bool appointment_is(const struct tm *a, const struct tm *b)
            a->tm_min == b->tm_min && a->tm_sec == b->tm_sec;
 }
 
-static bool appointment_set(time_t seconds, struct appointment *out)
+static void appointment_set(time_t seconds, struct appointment *out)
 {
-    struct tm local;
+    struct tm utc;
     out->seconds = seconds;
-    return localtime_r(&seconds, &local) && strftime(out->calendar, sizeof out->calendar, "%Y-%m-%d %H:%M:%S", &local);
+    if (gmtime_r(&seconds, &utc))
+        strftime(out->calendar, sizeof out->calendar, "%Y-%m-%d %H:%M:%S UTC", &utc);
 }
 
 /* The hour of "AM" and "PM"; false: another word, or an hour that it cannot have. */
@@ -33,23 +34,37 @@ static bool appointment_half(const char *half, int *hour)
     return true;
 }
 
-bool appointment_parse(const char *text, struct appointment *out)
+/* The fields of a date and time; *used: characters that were read, 0: none of the two forms. */
+static void appointment_scan(const char *text, struct tm *t, int *used)
 {
-    struct tm t    = {.tm_isdst = -1};
-    int       used = 0, year = 0, month = 0;
-    if (sscanf(text, "%2d/%2d/%4d %2d:%2d:%2d%n", &month, &t.tm_mday, &year, &t.tm_hour, &t.tm_min, &t.tm_sec, &used) !=
-            6 &&
-        (used = 0, t.tm_sec = 0,
-         sscanf(text, "%4d-%2d-%2d %2d:%2d%n:%2d%n", &year, &month, &t.tm_mday, &t.tm_hour, &t.tm_min, &used, &t.tm_sec,
-                &used) < 5))
-        return false;
+    static const char *const forms[] = {"%2d/%2d/%4d %2d:%2d%n:%2d%n", "%4d-%2d-%2d %2d:%2d%n:%2d%n"};
+    int                      a, b, c;
+    for (unsigned i = 0; i < 2; i++) {
+        *used     = 0;
+        t->tm_sec = 0;
+        if (sscanf(text, forms[i], &a, &b, &c, &t->tm_hour, &t->tm_min, used, &t->tm_sec, used) < 5 || !*used)
+            continue;
+        t->tm_year = (i ? a : c) - 1900;
+        t->tm_mon  = (i ? b : a) - 1;
+        t->tm_mday = i ? c : b;
+        return;
+    }
+    *used = 0;
+}
+
+enum appointment_kind appointment_parse(const char *text, struct appointment *out)
+{
+    struct tm t = {.tm_isdst = -1};
+    int       used;
+    appointment_scan(text, &t, &used);
     if (!used || !appointment_half(text + used, &t.tm_hour))
-        return false;
-    t.tm_year           = year - 1900;
-    t.tm_mon            = month - 1;
+        return APPOINTMENT_NO_TIME;
     struct tm    meant  = t;
     const time_t second = mktime(&t);
-    return second != -1 && appointment_is(&t, &meant) && second > time(NULL) && appointment_set(second, out);
+    if (second == -1 || !appointment_is(&t, &meant))
+        return APPOINTMENT_NO_TIME;
+    appointment_set(second, out);
+    return second > time(NULL) ? APPOINTMENT_TO_COME : APPOINTMENT_PAST;
 }
 
 void appointment_after(const struct appointment *from, unsigned seconds, struct appointment *out)

@@ -57,6 +57,16 @@ const char *file_from_anywhere(const char *name, struct translation *t)
     return translation_text(t, "%s/%s", folder, strncmp(text, "./", 2) == 0 ? text + 2 : text);
 }
 
+const char *file_below_logs(const char *name, struct translation *t)
+{
+    if (file_is_windows(name))
+        return file_with_drive(name, t);
+    if (strpbrk(name, "/\\"))
+        translation_fault(
+            t, "%s: such a file lies below the log folder. Do: write its name alone, or C:\\FOLDER\\NAME.etl", name);
+    return name;
+}
+
 /* The log folder of the running daemon, else the shipped one. */
 static const char *file_log_folder(struct translation *t)
 {

@@ -1,25 +1,31 @@
 /* logman.c - logman: sessions by "-ets", providers, other computers by ssh, begin and end by timers of systemd.
  * Collectors that are saved without "-ets" are data collector sets, which this program does not keep. */
-#include "autologger/plan/modes.h"
 #include "tools/windows/file_name.h"
 #include "tools/windows/appointment.h"
 #include "tools/windows/personality.h"
 #include "tools/windows/session_asked.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { LINE_MOST = 1024, LINES_MOST = 10000 }; /* of a file of providers */
-enum logman_verb { LOGMAN_NONE, LOGMAN_START, LOGMAN_STOP, LOGMAN_QUERY, LOGMAN_UPDATE };
+enum logman_verb { LOGMAN_NONE = 0, LOGMAN_START = 's', LOGMAN_STOP = 'x', LOGMAN_QUERY = 'q', LOGMAN_UPDATE = 'u' };
+enum { LOGMAN_OPTIONS = 64 };
 struct logman {
     enum logman_verb     verb;
-    bool                 type, ets, flush;
+    bool                 type, ets, flush, manual;
     struct session_asked session;
-    const char          *buffers_least, *pid, *begin, *end, *lasts;
-    bool                 circular, append, newfile, limited;
+    const char          *file; /* as given */
+    const char          *pid, *begin, *end, *lasts;
+    bool                 circular, newfile, limited;
     const char          *second; /* the word after NAME: a provider of "query providers" */
+    /* all that were given */
+    const struct windows_option *given[LOGMAN_OPTIONS];
+    unsigned                     givens;
 };
 typedef const struct windows_option option;
 
@@ -64,10 +70,9 @@ static void logman_buffers(void *into, option *o, char *const *value, unsigned c
 static void logman_file(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
     (void)o, (void)count;
-    const char *slash = strrchr(value[0], '\\') ? strrchr(value[0], '\\') : strrchr(value[0], '/');
-    const bool  bare  = !strchr(slash ? slash : value[0], '.'); /* logman adds the suffix */
-    ((struct logman *)into)->session.file =
-        file_of_session(bare ? translation_text(t, "%s.etl", value[0]) : value[0], t);
+    const char *slash             = strrchr(value[0], '\\') ? strrchr(value[0], '\\') : strrchr(value[0], '/');
+    const bool  bare              = !strchr(slash ? slash : value[0], '.'); /* logman adds the suffix */
+    ((struct logman *)into)->file = bare ? translation_text(t, "%s.etl", value[0]) : value[0];
 }
 
 static void logman_format(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -129,6 +134,8 @@ static void logman_bit(void *into, option *o, char *const *value, unsigned count
     struct logman *l = into;
     if (strcmp(o->as, "REAL_TIME") == 0)
         l->session.real_time = true;
+    else if (strcmp(o->as, "NO_REAL_TIME") == 0)
+        l->session.real_time_off = l->verb == LOGMAN_UPDATE;
     else if (*o->as)
         asked_mode(&l->session, o->as, t);
 }
@@ -143,12 +150,14 @@ static void logman_new_file(void *into, option *o, char *const *value, unsigned 
 
 static void logman_text(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
-    struct logman *l = into;
-    (void)count, (void)t;
+    struct logman *l    = into;
+    const char    *text = value[0]; /* a date may be several words */
+    for (unsigned i = 1; i < count; i++)
+        text = translation_text(t, "%s %s", text, value[i]);
     if (strcasecmp(o->word, "b") == 0)
-        l->begin = value[0];
+        l->begin = text;
     else if (strcasecmp(o->word, "e") == 0)
-        l->end = value[0];
+        l->end = text;
     else if (strcasecmp(o->word, "rf") == 0)
         l->lasts = value[0];
     else if (strcasecmp(o->word, "pid") == 0)
@@ -170,6 +179,19 @@ static void logman_flush(void *into, option *o, char *const *value, unsigned cou
 {
     (void)o, (void)value, (void)count, (void)t;
     ((struct logman *)into)->flush = true;
+}
+
+static void logman_manual(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value, (void)count, (void)t;
+    ((struct logman *)into)->manual = true;
+}
+
+static void logman_note(void *into, option *o)
+{
+    struct logman *l = into;
+    if (l->givens < LOGMAN_OPTIONS)
+        l->given[l->givens++] = o;
 }
 
 static void logman_nothing(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -216,6 +238,8 @@ static void logman_provider(void *into, option *o, char *const *value, unsigned 
     struct logman *l = into;
     if (*o->word != '-')
         logman_enable(l, value[0], count > 1 ? value[1] : NULL, count > 2 ? value[2] : NULL, t);
+    else if (asked_is_kernel_provider(value[0]))
+        l->session.flags = "none";
     else
         asked_provider(&l->session, value[0], t)->off = true;
 }
@@ -243,24 +267,35 @@ static void logman_provider_file(void *into, option *o, char *const *value, unsi
     const char *path = file_of_verb(value[0], t);
     FILE       *from = t->fault ? NULL : fopen(path, "re");
     char        line[LINE_MOST];
-    unsigned    lines = 0;
-    if (!from)
-        translation_fault(t, "-pf %s: the file could not be read", path);
+    unsigned    lines = 0, had = ((struct logman *)into)->session.providers;
     while (from && !t->fault && fgets(line, sizeof line, from))
         if (++lines > LINES_MOST || !strchr(line, '\n') == !feof(from))
             translation_fault(t, "-pf %s: line %u: a file has at most %d lines of %d characters", path, lines,
                               LINES_MOST, LINE_MOST - 2);
         else
-            logman_provider_line(into, line, t);
+            logman_provider_line(into, line + (lines == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0), t);
+    if (!from || ferror(from))
+        translation_failure(t, "-pf %s: %s", path, strerror(errno));
+    else if (((struct logman *)into)->session.providers == had && !((struct logman *)into)->session.flags)
+        translation_failure(t, "-pf %s: it names no provider", path);
     if (from)
         fclose(from);
 }
 
 static const struct windows_option logman_options[] = {
-#define O(word, least, most, take, as, values, help) {word, least, most, take, as, values, help},
+#define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/logman.def"
 #undef O
     {0}};
+
+static bool logman_other_type(const char *word)
+{
+    static const char *const types[] = {"counter", "alert", "cfg", "api"};
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcasecmp(types[i], word) == 0)
+            return true;
+    return false;
+}
 
 static void logman_word(void *into, char *word, struct translation *t)
 {
@@ -279,15 +314,19 @@ static void logman_word(void *into, char *word, struct translation *t)
         translation_fault(t, "\"%s\" is no verb. Do: create, start, stop, query or update", word);
     else if (!l->type && !l->session.name && strcasecmp(word, "trace") == 0)
         l->type = true;
+    else if (!l->type && !l->session.name && logman_other_type(word))
+        translation_fault(t, "collectors of type %s are not there. Do: logman create trace NAME", word);
+    else if (l->manual && (strcasecmp(word, "start") == 0 || strcasecmp(word, "stop") == 0))
+        return; /* -m start stop */
     else if (!l->session.name)
         l->session.name = word;
-    else if (!l->second)
+    else if (!l->second && l->verb == LOGMAN_QUERY && strcasecmp(l->session.name, "providers") == 0)
         l->second = word;
     else
         translation_fault(t, "\"%s\" is one word too many", word);
 }
 
-const struct windows_syntax logman_syntax = {logman_options, logman_word, false};
+const struct windows_syntax logman_syntax = {logman_options, logman_word, false, logman_note};
 
 /* ---- lines ---- */
 
@@ -324,51 +363,114 @@ static void logman_simple(const char *verb, const struct logman *l, struct trans
     line_word(t, "%s", l->session.name);
 }
 
-/* Hands the line to a timer of systemd. */
-static void logman_timed(unsigned line, const char *when, const char *value, struct translation *t)
+/* A name of a unit: other characters than those of names become '_'. */
+static const char *logman_unit(const char *what, const char *name, struct translation *t)
 {
-    line_wrap(t, line,
-              (const char *const[]){"systemd-run", "--quiet", "--timer-property=AccuracySec=1s",
-                                    translation_text(t, "%s=%s", when, value), NULL});
+    char *unit = translation_text(t, "autologger-%s-%s", what, name);
+    for (char *p = unit; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("-_.", *p))
+            *p = '_';
+    return unit;
 }
 
-static void logman_start(struct logman *l, struct translation *t)
+/* Hands the line to a timer of systemd, which can be seen and stopped by its name. */
+static void logman_timed(struct logman *l, unsigned line, const char *what, const char *when, const char *value,
+                         struct translation *t)
 {
-    struct appointment begin = {0}, end = {0};
-    unsigned           seconds = 0;
+    const char *unit   = logman_unit(what, l->session.name, t);
+    const char *folder = t->host ? NULL : getenv("AUTOLOGGER_RUNTIME_DIR");
+    line_wrap(t, line,
+              (const char *const[]){"systemd-run", translation_text(t, "--unit=%s", unit),
+                                    "--timer-property=AccuracySec=1s", translation_text(t, "%s=%s", when, value),
+                                    folder ? translation_text(t, "--setenv=AUTOLOGGER_RUNTIME_DIR=%s", folder) : NULL,
+                                    NULL});
+    if (line + 1 == t->lines && !t->host)
+        line_undo(t, "systemctl", "stop", translation_text(t, "%s.timer", unit));
+}
+
+static void logman_time(const char *word, const char *text, struct appointment *out, struct translation *t)
+{
+    const enum appointment_kind kind = text ? appointment_parse(text, out) : APPOINTMENT_TO_COME;
+    if (kind == APPOINTMENT_NO_TIME)
+        translation_fault(t, "-%s %s: not a time. Do: write M/d/yyyy h:mm[:ss][AM|PM]", word, text);
+    else if (kind == APPOINTMENT_PAST)
+        translation_fault(t, "-%s %s: not a time to come", word, text);
+}
+
+/* The modes and files that belong together. */
+static void logman_file_lines(struct logman *l, struct translation *t)
+{
+    const bool in_memory = l->session.mode && strcasestr(l->session.mode, "BUFFERING");
     if (l->circular)
         asked_mode(&l->session, "CIRCULAR", t);
     if (l->newfile)
         asked_mode(&l->session, "NEWFILE", t);
     if ((l->circular || l->newfile) && !l->limited)
         translation_fault(t, "%s needs the size of a file. Do: -max MB", l->circular ? "-f bincirc" : "-cnf");
-    if (l->begin && !appointment_parse(l->begin, &begin))
-        translation_fault(t, "-b %s: not a time to come. Do: write M/d/yyyy h:mm:ss[AM|PM]", l->begin);
-    if (l->end && !appointment_parse(l->end, &end))
-        translation_fault(t, "-e %s: not a time to come. Do: write M/d/yyyy h:mm:ss[AM|PM]", l->end);
+    if (!l->file && !l->session.real_time && !in_memory)
+        l->file = translation_text(t, "%s.etl", l->session.name);
+    if (l->newfile && l->file && !strstr(l->file, "%d")) {
+        const char *suffix = strrchr(l->file, '.');
+        l->file            = translation_text(t, "%.*s_%%d%s", (int)(suffix - l->file), l->file, suffix);
+    }
+    if (t->host && l->file && *file_of_session(l->file, t) == '.')
+        translation_fault(t, "-o %s: which folder of another computer is not known. Do: -o C:\\%s, or an absolute path",
+                          l->file, l->file);
+    if (l->file)
+        l->session.file = l->begin ? file_from_anywhere(l->file, t) : file_of_session(l->file, t);
+}
+
+static void logman_start(struct logman *l, struct translation *t)
+{
+    struct appointment begin = {0}, end = {0};
+    unsigned           seconds = 0;
+    logman_file_lines(l, t);
+    logman_time("b", l->begin, &begin, t);
+    logman_time("e", l->end, &end, t);
     if (l->lasts && (!appointment_length(l->lasts, &seconds) || !seconds))
         translation_fault(t, "-rf takes [[hh:]mm:]ss, not \"%s\"", l->lasts);
+    if (l->end && l->lasts)
+        translation_fault(t, "-e and -rf both say when it ends. Do: one of them");
     if (l->begin && l->end && begin.seconds >= end.seconds)
         translation_fault(t, "-e %s is not after -b %s", l->end, l->begin);
     if (l->begin && l->lasts)
         appointment_after(&begin, seconds, &end);
-    if (l->begin && l->session.file)
-        l->session.file = file_from_anywhere(l->session.file, t);
     asked_start(&l->session, t);
     if (l->begin)
-        logman_timed(0, "--on-calendar", begin.calendar, t);
+        logman_timed(l, 0, "start", "--on-calendar", begin.calendar, t);
     if (l->end || l->lasts)
         logman_simple("stop", l, t);
     if (l->end || (l->begin && l->lasts))
-        logman_timed(1, "--on-calendar", end.calendar, t);
+        logman_timed(l, 1, "stop", "--on-calendar", end.calendar, t);
     else if (l->lasts)
-        logman_timed(1, "--on-active", translation_text(t, "%us", seconds), t);
+        logman_timed(l, 1, "stop", "--on-active", translation_text(t, "%us", seconds), t);
+}
+
+static void logman_update(struct logman *l, struct translation *t)
+{
+    if (l->file)
+        l->session.file = file_below_logs(l->file, t);
+    if (!l->flush || l->givens > 2) /* -ets and -fd */
+        asked_update(&l->session, t);
+    if (l->flush)
+        logman_simple("flush", l, t);
+}
+
+/* An option that the verb would ignore is a mistake. */
+static void logman_check(const struct logman *l, struct translation *t)
+{
+    for (unsigned i = 0; i < l->givens; i++)
+        if (*l->given[i]->verbs && !strchr(l->given[i]->verbs, (int)l->verb))
+            translation_fault(t, "-%s does not go with this verb. Do: see autologger windows logman --help",
+                              l->given[i]->word);
 }
 
 void logman_translate(unsigned count, char *const *word, struct windows_passed *passed, struct translation *t)
 {
     struct logman l = {0};
     windows_options_read(&logman_syntax, count, word, &l, passed, t);
+    if (!t->fault && l.verb)
+        logman_check(&l, t);
     if (t->fault)
         return;
     if (!l.verb)
@@ -385,8 +487,6 @@ void logman_translate(unsigned count, char *const *word, struct windows_passed *
         logman_start(&l, t);
     else if (l.verb == LOGMAN_STOP)
         logman_simple("stop", &l, t);
-    else if (l.flush)
-        logman_simple("flush", &l, t);
     else
-        asked_update(&l.session, t);
+        logman_update(&l, t);
 }

@@ -9,7 +9,7 @@ static const struct windows_option mc_options[] = {{0}};
 
 static void mc_word(void *into, char *word, struct translation *t) { (void)into, (void)word, (void)t; }
 
-const struct windows_syntax mc_syntax = {mc_options, mc_word, false};
+const struct windows_syntax mc_syntax = {mc_options, mc_word, false, NULL};
 
 void mc_translate(unsigned count, char *const *word, struct windows_passed *passed, struct translation *t)
 {

@@ -56,17 +56,32 @@ static bool option_of_autologger(const char *word)
     return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
 }
 
+/* True: "--runtime-dir DIR", whose value is the next word. */
+static bool option_has_value(const char *word)
+{
+    return strcmp(word, "--runtime-dir") == 0 || strcmp(word, "--store") == 0;
+}
+
+/* No value: an option, known or not. */
+static bool option_looks_so(const struct windows_syntax *syntax, const char *word)
+{
+    const char *ignored;
+    return option_find(syntax, word, &ignored) || option_of_autologger(word) ||
+           (word[0] == '-' && isalpha((unsigned char)word[1]));
+}
+
 /* Takes the option at word[*at] with its values; *at: the last word that was used. */
 static void option_take(const struct windows_syntax *syntax, const struct windows_option *option, const char *joined,
                         unsigned count, const char *const *word, unsigned *at, void *into, struct translation *t)
 {
-    char       *value[VALUES_MOST];
-    const char *ignored;
-    unsigned    n = 0;
+    char    *value[VALUES_MOST];
+    unsigned n = 0;
+    if (syntax->note)
+        syntax->note(into, option);
     if (joined)
         value[n++] = (char *)(uintptr_t)joined;
     while (!syntax->colon && n < option->most && n < VALUES_MOST && *at + 1 < count &&
-           !option_find(syntax, word[*at + 1], &ignored) && !option_of_autologger(word[*at + 1]))
+           !option_looks_so(syntax, word[*at + 1]))
         value[n++] = (char *)(uintptr_t)word[++*at];
     if (n < option->least)
         translation_fault(t, "-%s needs %s. Do: see autologger windows %s --help", option->word, option->values,
@@ -83,16 +98,18 @@ void windows_options_read(const struct windows_syntax *syntax, unsigned count, c
     const char **word = calloc(count + 1, sizeof *word);
     const char  *joined;
     if (!word)
-        translation_fault(t, "no memory");
+        translation_no_memory(t);
     for (unsigned i = 0; i < count && !t->fault; i++)
         word[i] = windows_dash(given[i], t);
     for (unsigned i = 0; i < count && !t->fault; i++) {
         const struct windows_option *option = option_find(syntax, word[i], &joined);
         if (option)
             option_take(syntax, option, joined, count, word, &i, into, t);
-        else if (option_of_autologger(word[i]) && passed->count < WINDOWS_PASSED)
+        else if (option_of_autologger(word[i]) && passed->count + 1 < WINDOWS_PASSED) {
             passed->word[passed->count++] = word[i];
-        else if (word[i][0] == '-' && word[i][1])
+            if (option_has_value(word[i]) && i + 1 < count)
+                passed->word[passed->count++] = word[++i];
+        } else if (word[i][0] == '-' && word[i][1])
             option_unknown(syntax, word[i], t);
         else
             syntax->word(into, (char *)(uintptr_t)word[i], t);

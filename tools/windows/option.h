@@ -1,7 +1,8 @@
 /* option.h - reads a command line of Windows by a table: options in any order and case, with '-', '/', or the dash that
  * a word processor made of '-'.
- * Invariants: a word that begins with '/' is an option only if the table has it: it may be a path. A value is never
- * taken from an option of the table. Words that begin with "--", and are not in the table, go to autologger as they are.
+ * Invariants: a word that begins with '/' is an option only if the table has it: it may be a path. A word that begins
+ * with '-' and a letter is never a value. Words that begin with "--", and are not in the table, go to autologger as
+ * they are.
  * Threads: one. Ownership: the words stay argv's; changed ones are the translation's. */
 #ifndef TOOLS_WINDOWS_OPTION_H
 #define TOOLS_WINDOWS_OPTION_H
@@ -14,6 +15,7 @@ struct windows_option {
     void (*take)(void *into, const struct windows_option *option, char *const *value, unsigned count,
                  struct translation *t);
     const char *as;     /* for take: what it becomes, such as "BufferSize" */
+    const char *verbs;  /* letters of the verbs that it goes with; "": all */
     const char *values; /* for the help: "MIN MAX" */
     const char *help;
 };
@@ -22,6 +24,8 @@ struct windows_syntax {
     /* Takes a word that is no option and no value. */
     void (*word)(void *into, char *word, struct translation *t);
     bool colon; /* "/e:true": the value of an option follows a colon */
+    /* Each option before it is taken; may be NULL. */
+    void (*note)(void *into, const struct windows_option *option);
 };
 
 enum { WINDOWS_PASSED = 16 };

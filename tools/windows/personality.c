@@ -47,13 +47,16 @@ static int personality_help(const struct personality *p)
     return VERB_FINE;
 }
 
-static bool personality_asks_help(const char *word)
+/* "-?" anywhere, and "help" alone; mc has a help of its own. */
+static bool personality_asks_help(const struct personality *p, unsigned count, char *const *word)
 {
-    static const char *const helps[] = {"--help", "-?", "/?", "-h", "/h", "help"};
-    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
-        if (strcasecmp(word, helps[i]) == 0)
-            return true;
-    return false;
+    static const char *const helps[] = {"--help", "-?", "/?"};
+    for (unsigned i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof helps / sizeof *helps; k++)
+            if (strcmp(word[i], helps[k]) == 0 && p->syntax->option->word)
+                return true;
+    return count == 1 &&
+           (strcasecmp(word[0], "help") == 0 || strcasecmp(word[0], "-help") == 0 || strcasecmp(word[0], "-h") == 0);
 }
 
 /* --explain may stand anywhere; it is taken out of the words. */
@@ -76,7 +79,7 @@ static void personality_pass(const struct windows_passed *passed, struct transla
             line_append(t, i, passed->word[k]);
 }
 
-int personality_run(const struct personality *p, unsigned count, char *const *given, bool explain)
+int personality_run(const struct personality *p, unsigned count, char *const *given, bool explain, bool json)
 {
     struct translation    t      = {.personality = p->name};
     struct windows_passed passed = {0};
@@ -86,15 +89,17 @@ int personality_run(const struct personality *p, unsigned count, char *const *gi
         return VERB_REFUSED;
     memcpy(word, given, count * sizeof *word);
     explain |= personality_take_explain(&count, word);
-    if (count == 1 && personality_asks_help(word[0])) {
+    if (personality_asks_help(p, count, word)) {
         free(word);
         return personality_help(p);
     }
+    if (json)
+        passed.word[passed.count++] = "--json";
     p->translate(count, word, &passed, &t);
     personality_pass(&passed, &t);
     if (t.fault) {
         visible_printf(stderr, "%s: %s\n", p->name, t.fault);
-        code = VERB_USAGE;
+        code = t.code;
     } else if (explain)
         translation_print(&t, stdout);
     else

@@ -23,6 +23,6 @@ struct personality {
 const struct personality *personality_table(unsigned *count);
 /* By name, in any case, also as a path and with ".exe"; NULL: none. */
 const struct personality *personality_find(const char *name);
-/* Translates, then prints the lines (explain) or runs them. The exit code. */
-int personality_run(const struct personality *p, unsigned count, char *const *word, bool explain);
+/* Translates, then prints the lines (explain) or runs them, with --json (json). The exit code. */
+int personality_run(const struct personality *p, unsigned count, char *const *word, bool explain, bool json);
 #endif

@@ -145,8 +145,11 @@ void asked_start(const struct session_asked *s, struct translation *t)
 {
     line_begin(t, "autologger");
     line_word(t, "start");
+    const bool in_memory = s->mode && strcasestr(s->mode, "BUFFERING");
     if (s->name)
         line_word(t, "%s", s->name);
+    else if (in_memory)
+        line_word(t, "%s", ASKED_KERNEL_LOGGER); /* without a name `start` chooses a file, too */
     line_option(t, "--flags", s->flags);
     line_option(t, "--stacks", s->stacks);
     for (unsigned i = 0; i < s->providers; i++)
@@ -156,6 +159,7 @@ void asked_start(const struct session_asked *s, struct translation *t)
     if (s->real_time)
         line_word(t, "--real-time");
     settings_add(s, t);
+    line_undo(t, "autologger", "stop", s->name ? s->name : ASKED_KERNEL_LOGGER);
     for (unsigned i = 0; i < s->providers; i++)
         if (s->provider[i].property)
             provider_enable(s, &s->provider[i], t);
@@ -175,17 +179,19 @@ void asked_update(const struct session_asked *s, struct translation *t)
 {
     if (s->mode)
         translation_fault(t, "the mode of a running session stays. Do: stop it, and start it with the other mode");
-    if (s->flags || s->stacks || s->file || s->real_time || s->settings) {
+    if (s->flags || s->stacks || s->file || s->real_time || s->real_time_off || s->settings) {
         line_begin(t, "autologger");
         line_word(t, "update");
         line_word(t, "%s", s->name ? s->name : ASKED_KERNEL_LOGGER);
         line_option(t, "--flags", s->flags);
         line_option(t, "--stacks", s->stacks);
         line_option(t, "--output", s->file);
-        if (s->real_time)
-            line_option(t, "--real-time", "on");
+        if (s->real_time || s->real_time_off)
+            line_option(t, "--real-time", s->real_time ? "on" : "off");
         for (unsigned i = 0; i < s->settings; i++)
-            if (update_option(s->setting[i].value))
+            if (strcmp(s->setting[i].value, "MinimumBuffers") == 0)
+                continue; /* -nb has both, and the minimum of a running session stays */
+            else if (update_option(s->setting[i].value))
                 line_option(t, update_option(s->setting[i].value), s->setting[i].text);
             else
                 translation_fault(t, "%s of a running session stays. Do: stop it, and start it with the other value",

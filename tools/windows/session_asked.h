@@ -19,7 +19,7 @@ struct session_asked {
     const char           *flags;  /* kernel keywords joined by '+', or NULL */
     const char           *stacks; /* names joined by '+', or NULL */
     const char           *mode;   /* names of LogFileMode joined by '+', or NULL */
-    bool                  real_time;
+    bool                  real_time, real_time_off;
     struct provider_asked provider[ASKED_PROVIDERS];
     unsigned              providers;
     struct {

@@ -9,7 +9,8 @@ typedef const struct windows_option option;
 
 static void tracerpt_word(void *into, char *word, struct translation *t)
 {
-    (void)into;
+    if ((*(unsigned *)into)++)
+        translation_fault(t, "%s: one file at a time. Do: autologger merge FILE... --output ALL.etl", word);
     line_word(t, "%s", file_of_verb(word, t));
 }
 
@@ -24,9 +25,13 @@ static void tracerpt_file(void *into, option *o, char *const *value, unsigned co
 
 static void tracerpt_files(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
-    (void)into, (void)o;
-    for (unsigned i = 0; i < count; i++)
-        line_word(t, "%s", file_of_verb(value[i], t));
+    (void)o, (void)count;
+    tracerpt_word(into, value[0], t);
+}
+
+static void tracerpt_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)into, (void)o, (void)value, (void)count, (void)t;
 }
 
 static void tracerpt_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -44,15 +49,16 @@ static void tracerpt_value(void *into, option *o, char *const *value, unsigned c
 }
 
 static const struct windows_option tracerpt_options[] = {
-#define O(word, least, most, take, as, values, help) {word, least, most, take, as, values, help},
+#define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/tracerpt.def"
 #undef O
     {0}};
-const struct windows_syntax tracerpt_syntax = {tracerpt_options, tracerpt_word, false};
+const struct windows_syntax tracerpt_syntax = {tracerpt_options, tracerpt_word, false, NULL};
 
 void tracerpt_translate(unsigned count, char *const *word, struct windows_passed *passed, struct translation *t)
 {
+    unsigned files = 0;
     line_begin(t, "autologger");
     line_word(t, "tracerpt");
-    windows_options_read(&tracerpt_syntax, count, word, NULL, passed, t);
+    windows_options_read(&tracerpt_syntax, count, word, &files, passed, t);
 }

@@ -6,30 +6,46 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { SSH_FAILED = 255, NOT_FOUND = 127 };
 
-static void translation_no_memory(struct translation *t)
+void translation_no_memory(struct translation *t)
 {
+    if (!t->fault && (t->fault = strdup("no memory")))
+        t->code = VERB_REFUSED;
+}
+
+static void translation_fault_set(struct translation *t, int code, const char *format, va_list args)
+{
+    if (t->fault)
+        return;
+    t->code = code;
+    if (vasprintf(&t->fault, format, args) < 0)
+        t->fault = NULL;
     if (!t->fault)
-        t->fault = strdup("no memory");
+        translation_no_memory(t);
 }
 
 void translation_fault(struct translation *t, const char *format, ...)
 {
     va_list args;
-    if (t->fault)
-        return;
     va_start(args, format);
-    if (vasprintf(&t->fault, format, args) < 0)
-        t->fault = NULL;
+    translation_fault_set(t, VERB_USAGE, format, args);
     va_end(args);
-    if (!t->fault)
-        translation_no_memory(t);
+}
+
+void translation_failure(struct translation *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    translation_fault_set(t, VERB_FAILED, format, args);
+    va_end(args);
 }
 
 void line_begin(struct translation *t, const char *program)
@@ -82,8 +98,16 @@ void line_option(struct translation *t, const char *option, const char *value)
     line_word(t, "%s", value);
 }
 
+void line_undo(struct translation *t, const char *program, const char *first, const char *second)
+{
+    if (!t->fault)
+        memcpy(t->line[t->lines - 1].undo, (const char *[]){program, first, second, NULL}, sizeof t->line->undo);
+}
+
 void line_redirect(struct translation *t, const char *path)
 {
+    if (t->fault)
+        return;
     struct translated_line *line = &t->line[t->lines - 1];
     free(line->to);
     line->to = strdup(path);
@@ -100,6 +124,8 @@ void translation_file(struct translation *t, char *path, char *text)
 void line_wrap(struct translation *t, unsigned line, const char *const *before)
 {
     unsigned n = 0;
+    if (t->fault)
+        return;
     while (before[n])
         n++;
     struct translated_line *l     = &t->line[line];
@@ -224,7 +250,7 @@ void translation_print(const struct translation *t, FILE *to)
     for (unsigned i = 0; i < t->lines; i++) {
         if (t->host) {
             char *text = line_quoted(&t->line[i]);
-            fputs("ssh ", to);
+            fputs("ssh -n ", to);
             word_write(t->host, to);
             fputc(' ', to);
             word_write(text ? text : "", to);
@@ -239,11 +265,11 @@ void translation_print(const struct translation *t, FILE *to)
 
 static int verb_line_run(const struct translated_line *line)
 {
-    const struct verb *verb = line->words > 1 ? verb_find(line->word[1]) : NULL;
+    const struct verb *verb = verb_find(line->word[1]); /* each line has one */
     char               name[64], typed[VERB_WORD];
-    char             **argv = verb ? calloc(line->words, sizeof *argv) : NULL;
-    if (!argv) {
-        visible_printf(stderr, "autologger windows: no memory\n");
+    char             **argv = calloc(line->words, sizeof *argv);
+    if (!verb || !argv) {
+        visible_printf(stderr, "autologger windows: %s: no memory\n", line->word[1]);
         return VERB_REFUSED;
     }
     snprintf(name, sizeof name, "autologger %s", verb_word(verb, typed));
@@ -258,9 +284,9 @@ static int verb_line_run(const struct translated_line *line)
 /* In the child: becomes the other program. */
 static int program_become(const struct translation *t, const struct translated_line *line)
 {
-    char        ssh[] = "ssh";
+    char        ssh[] = "ssh", no_input[] = "-n";
     char       *text  = t->host ? line_quoted(line) : NULL;
-    char *const far[] = {ssh, t->host, text, NULL};
+    char *const far[] = {ssh, no_input, t->host, text, NULL};
     execvp(t->host ? ssh : line->word[0], t->host ? far : line->word);
     visible_printf(stderr, "%s: %s could not be run: %s\n", t->personality, t->host ? ssh : line->word[0],
                    strerror(errno));
@@ -273,37 +299,81 @@ static bool line_is_verb(const struct translation *t, const struct translated_li
     return !t->host && strcmp(line->word[0], "autologger") == 0;
 }
 
-/* In the child: what it prints goes to this file. */
-static bool output_take(const char *file)
+/* The file that a line's output goes to: made beside its target and renamed, or the target itself if that is no regular
+ * file (a pipe, a device). */
+struct line_output {
+    char *target, *making; /* making NULL: written in place */
+    int   fd;
+};
+
+static void output_finish(struct line_output *o)
 {
-    const int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (o->fd >= 0)
+        close(o->fd);
+    free(o->target);
+    free(o->making);
+    *o = (struct line_output){.fd = -1};
+}
+
+/* False: errno says why. */
+static bool output_open(const char *path, struct line_output *o)
+{
+    struct stat was;
+    const bool  is = stat(path, &was) == 0;
+    *o             = (struct line_output){.target = is ? realpath(path, NULL) : strdup(path), .fd = -1};
+    if (!o->target || (is && S_ISDIR(was.st_mode))) {
+        errno = o->target ? EISDIR : errno;
         return false;
-    const bool ok = dup2(fd, STDOUT_FILENO) >= 0;
-    close(fd);
-    return ok;
+    }
+    if (is && !S_ISREG(was.st_mode)) {
+        o->fd = open(o->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        return o->fd >= 0;
+    }
+    if (asprintf(&o->making, "%s.%d~", o->target, (int)getpid()) < 0) {
+        o->making = NULL;
+        return false;
+    }
+    /* a trace's text is as private as the trace */
+    o->fd = open(o->making, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (o->fd >= 0 && is &&
+        (fchmod(o->fd, was.st_mode & 07777) || (geteuid() == 0 && fchown(o->fd, was.st_uid, was.st_gid))))
+        return false;
+    return o->fd >= 0;
+}
+
+/* The exit code: that of the line, or of what became of its file. */
+static int output_end(const struct translation *t, struct line_output *o, int code)
+{
+    if (o->making && code != VERB_FINE)
+        unlink(o->making);
+    else if (o->making && rename(o->making, o->target)) {
+        visible_printf(stderr, "%s: %s: %s\n", t->personality, o->target, strerror(errno));
+        unlink(o->making);
+        code = VERB_REFUSED;
+    }
+    output_finish(o);
+    return code;
 }
 
 static int line_run_apart(const struct translation *t, const struct translated_line *line)
 {
-    int   status = 0;
-    char *making = NULL;
-    if (line->to && asprintf(&making, "%s.%d~", line->to, (int)getpid()) < 0)
-        return VERB_REFUSED;
+    int                status = 0;
+    struct line_output output = {.fd = -1};
+    if (line->to && !output_open(line->to, &output)) {
+        visible_printf(stderr, "%s: %s: %s\n", t->personality, line->to, strerror(errno));
+        return output_end(t, &output, VERB_REFUSED);
+    }
     fflush(NULL);
     const pid_t pid = fork();
     if (pid < 0) {
         visible_printf(stderr, "%s: no process: %s\n", t->personality, strerror(errno));
-        free(making);
-        return VERB_REFUSED;
+        return output_end(t, &output, VERB_REFUSED);
     }
     if (pid == 0) {
-        if (making && !output_take(making)) {
-            visible_printf(stderr, "%s: %s: %s\n", t->personality, line->to, strerror(errno));
+        if (output.fd >= 0 && dup2(output.fd, STDOUT_FILENO) < 0)
             _exit(VERB_REFUSED);
-        }
         const int code = line_is_verb(t, line) ? verb_line_run(line) : program_become(t, line);
-        _exit(fflush(NULL) && code == VERB_FINE ? VERB_REFUSED : code);
+        _exit((fflush(NULL) || ferror(stdout)) && code == VERB_FINE ? VERB_REFUSED : code);
     }
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
@@ -311,15 +381,21 @@ static int line_run_apart(const struct translation *t, const struct translated_l
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : VERB_FAILED;
     if (!line_is_verb(t, line) && (code == SSH_FAILED || code == NOT_FOUND))
         code = VERB_REFUSED;
-    if (making && code != VERB_FINE)
-        unlink(making);
-    else if (making && rename(making, line->to)) {
-        visible_printf(stderr, "%s: %s: %s\n", t->personality, line->to, strerror(errno));
-        unlink(making);
-        code = VERB_REFUSED;
+    return output_end(t, &output, code);
+}
+
+/* Takes back, in reverse order, what the lines before this one did. */
+static void lines_undo(const struct translation *t, unsigned failed)
+{
+    while (failed-- > 0) {
+        const char *const     *undo = t->line[failed].undo;
+        struct translated_line back = {.word = (char **)(uintptr_t)undo, .words = 3};
+        if (!undo[0])
+            continue;
+        const int code = line_run_apart(t, &back);
+        visible_printf(stderr, "%s: taken back, as a later step failed: %s %s %s%s\n", t->personality, undo[0], undo[1],
+                       undo[2], code == VERB_FINE ? "" : ", and this failed, too");
     }
-    free(making);
-    return code;
 }
 
 /* True: the file is there, with that text and no other. */
@@ -335,7 +411,8 @@ static bool file_is_same(const char *path, const char *text)
     return same;
 }
 
-static int file_make(const struct translation *t)
+/* *made: it was not there before. */
+static int file_make(const struct translation *t, bool *made)
 {
     const int fd = open(t->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     FILE     *to = fd < 0 ? NULL : fdopen(fd, "w");
@@ -353,18 +430,23 @@ static int file_make(const struct translation *t)
         return VERB_REFUSED;
     }
     visible_printf(stderr, "%s: made %s\n", t->personality, t->file);
+    *made = true;
     return VERB_FINE;
 }
 
 int translation_run(const struct translation *t)
 {
-    int code = t->file ? file_make(t) : VERB_FINE;
+    bool made = false;
+    int  code = t->file ? file_make(t, &made) : VERB_FINE;
     if (code != VERB_FINE)
         return code;
-    if (t->lines == 1 && line_is_verb(t, &t->line[0]) && !t->line[0].to)
+    if (t->lines == 1 && line_is_verb(t, &t->line[0]) && !t->line[0].to && !made)
         return verb_line_run(&t->line[0]);
     for (unsigned i = 0; i < t->lines && code == VERB_FINE; i++)
-        code = line_run_apart(t, &t->line[i]);
+        if ((code = line_run_apart(t, &t->line[i])) != VERB_FINE)
+            lines_undo(t, i);
+    if (made && code != VERB_FINE && unlink(t->file) == 0)
+        visible_printf(stderr, "%s: removed %s\n", t->personality, t->file);
     return code;
 }
 

@@ -106,7 +106,7 @@ static void wevtutil_ignore(void *into, option *o, char *const *value, unsigned 
 }
 
 static const struct windows_option wevtutil_options[] = {
-#define O(word, least, most, take, as, values, help) {word, least, most, take, as, values, help},
+#define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/wevtutil.def"
 #undef O
     {0}};
@@ -122,7 +122,7 @@ static void wevtutil_word(void *into, char *word, struct translation *t)
         translation_fault(t, "\"%s\" is one word too many", word);
 }
 
-const struct windows_syntax wevtutil_syntax = {wevtutil_options, wevtutil_word, true};
+const struct windows_syntax wevtutil_syntax = {wevtutil_options, wevtutil_word, true, NULL};
 
 void wevtutil_translate(unsigned count, char *const *word, struct windows_passed *passed, struct translation *t)
 {

@@ -35,6 +35,10 @@ static struct xperf_session *xperf_session_new(struct xperf *x, const char *name
     }
     struct xperf_session *s = &x->session[x->sessions++];
     s->asked.name           = name;
+    if (x->sessions == 1 && x->file_asked) { /* -f came first */
+        s->asked.file = file_of_session(x->file_asked, t);
+        x->file_asked = NULL;
+    }
     return s;
 }
 
@@ -66,9 +70,11 @@ static void xperf_file(void *into, option *o, char *const *value, unsigned count
 {
     (void)o, (void)count;
     struct xperf *x = into;
-    x->file_asked   = value[0];
     if (x->sessions)
-        xperf_session_now(x, t)->asked.file = file_of_session(value[0], t);
+        x->session[x->sessions - 1].asked.file =
+            x->session[x->sessions - 1].update ? file_below_logs(value[0], t) : file_of_session(value[0], t);
+    else
+        x->file_asked = value[0]; /* of a session to come, or of -flush */
 }
 
 static void xperf_stacks(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -161,17 +167,23 @@ static void xperf_events(struct xperf_session *s, struct translation *t)
     uint32_t      mask[GROUP_MASK_WORDS];
     struct reason why    = {0};
     const bool    kernel = !s->asked.name || asked_is_kernel_provider(s->asked.name);
+    if (!s->on[strspn(s->on, "+ ")]) {
+        translation_fault(t, "-on names nothing");
+        return;
+    }
     if (group_mask_parse(s->on, mask, &why) == W_SUCCESS) {
         s->asked.flags = s->on;
         return;
     }
-    if (kernel) {
-        translation_fault(t, "-on %s: %s", s->on, why.text);
-        return;
-    }
     char *rest, *copy = translation_text(t, "%s", s->on);
-    for (char *one = strtok_r(copy, "+", &rest); one; one = strtok_r(NULL, "+", &rest))
+    for (char *one = strtok_r(copy, "+", &rest); one; one = strtok_r(NULL, "+", &rest)) {
+        struct reason none = {0};
+        if (kernel || group_mask_parse(one, mask, &none) == W_SUCCESS) { /* kernel words, and one that is misspelt */
+            translation_fault(t, "-on %s: %s", s->on, why.text);
+            return;
+        }
         xperf_provider(&s->asked, one, t);
+    }
 }
 
 /* ---- other commands: each adds its line at once ---- */
@@ -212,7 +224,9 @@ static void xperf_merge(void *into, option *o, char *const *value, unsigned coun
 {
     (void)o;
     struct xperf *x = into;
-    x->merge        = true;
+    if (x->files)
+        translation_fault(t, "one -merge or -i at a time");
+    x->merge = true;
     xperf_files_add(x, value, count - 1, t);
     x->output = file_of_verb(value[count - 1], t);
 }
@@ -220,6 +234,8 @@ static void xperf_merge(void *into, option *o, char *const *value, unsigned coun
 static void xperf_input(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
     (void)o;
+    if (((struct xperf *)into)->files)
+        translation_fault(t, "one -i at a time. Do: xperf -merge FILE... ALL.etl");
     xperf_files_add(into, value, count, t);
 }
 
@@ -250,8 +266,11 @@ static void xperf_flush(void *into, option *o, char *const *value, unsigned coun
 static void xperf_capture(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
     (void)into, (void)o, (void)count;
-    xperf_line(t, "enable", value[0], value[1]);
-    line_word(t, "--capture-state");
+    char *rest, *copy = translation_text(t, "%s", value[1]);
+    for (char *one = strtok_r(copy, "+", &rest); one; one = strtok_r(NULL, "+", &rest)) {
+        xperf_line(t, "enable", value[0], one);
+        line_word(t, "--capture-state");
+    }
 }
 
 static void xperf_loggers(void *into, option *o, char *const *value, unsigned count, struct translation *t)
@@ -300,7 +319,7 @@ static void xperf_help(void *into, option *o, char *const *value, unsigned count
 }
 
 static const struct windows_option xperf_options[] = {
-#define O(word, least, most, take, as, values, help) {word, least, most, take, as, values, help},
+#define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/xperf.def"
 #undef O
     {0}};
@@ -311,11 +330,11 @@ static void xperf_word(void *into, char *word, struct translation *t)
     translation_fault(t, "\"%s\" is no option. Do: see autologger windows xperf --help", word);
 }
 
-const struct windows_syntax xperf_syntax = {xperf_options, xperf_word, false};
+const struct windows_syntax xperf_syntax = {xperf_options, xperf_word, false, NULL};
 
 /* ---- lines ---- */
 
-static void xperf_session_line(const struct xperf *x, struct xperf_session *s, struct translation *t)
+static void xperf_session_line(struct xperf_session *s, struct translation *t)
 {
     const bool kernel = !s->asked.name || asked_is_kernel_provider(s->asked.name);
     if (s->on)
@@ -324,14 +343,16 @@ static void xperf_session_line(const struct xperf *x, struct xperf_session *s, s
         asked_update(&s->asked, t);
         return;
     }
-    if (!s->on && !s->asked.stacks)
+    if (!s->on)
         translation_fault(t, "-on is missing: the events of session %s",
-                          s->asked.name ? s->asked.name : "NT Kernel Logger");
-    if (!s->asked.file && x->file_asked && x->sessions == 1)
-        s->asked.file = file_of_session(x->file_asked, t);
+                          s->asked.name ? s->asked.name : ASKED_KERNEL_LOGGER);
     const bool in_memory = s->asked.mode && strstr(s->asked.mode, "BUFFERING");
+    if (s->asked.file && in_memory)
+        translation_fault(t,
+                          "-Buffering keeps events in memory, without a file. Do: leave -f out, and later xperf -flush "
+                          "SESSION -f FILE");
     if (!s->asked.file && !s->asked.real_time && !in_memory)
-        s->asked.file = s->asked.flags && kernel ? "C:\\kernel.etl" : "C:\\user.etl";
+        s->asked.file = kernel ? "C:\\kernel.etl" : "C:\\user.etl";
     asked_start(&s->asked, t);
 }
 
@@ -364,7 +385,9 @@ static void xperf_file_lines(const struct xperf *x, struct translation *t)
             return;
         }
         xperf_line(t, actions[i].verb, actions[i].option, NULL);
-        if (x->symbols && strcmp(actions[i].verb, "dump") == 0)
+        if (x->symbols && strcmp(actions[i].verb, "dump") != 0)
+            translation_fault(t, "-symbols is for -a dumper");
+        if (x->symbols)
             line_word(t, "--symbols");
     }
     for (i = 0; i < x->files; i++)
@@ -379,15 +402,18 @@ void xperf_translate(unsigned count, char *const *word, struct windows_passed *p
 {
     struct xperf x = {.session = calloc(XPERF_SESSIONS, sizeof *x.session)};
     if (!x.session)
-        translation_fault(t, "no memory");
+        translation_no_memory(t);
     else
         windows_options_read(&xperf_syntax, count, word, &x, passed, t);
     for (unsigned i = 0; i < x.sessions && !t->fault; i++)
-        xperf_session_line(&x, &x.session[i], t);
+        xperf_session_line(&x.session[i], t);
     if (!t->fault && x.flush) {
         xperf_line(t, x.file_asked ? "snapshot" : "flush", NULL, x.flush);
-        line_option(t, "--output", x.file_asked ? file_of_session(x.file_asked, t) : NULL);
+        line_option(t, "--output", x.file_asked ? file_below_logs(x.file_asked, t) : NULL);
+        x.file_asked = NULL;
     }
+    if (x.file_asked)
+        translation_fault(t, "-f %s belongs to no session", x.file_asked);
     if (!t->fault && (x.stops || x.merged))
         xperf_stop_lines(&x, t);
     if (!t->fault && x.files)
