@@ -21,6 +21,7 @@ struct known_unit { /* unit first: found by its name */
     bool               complete; /* all its properties were read once */
     bool               wanted;   /* in the queue */
     bool               loaded;   /* by systemd's word: asking for it does not load it */
+    bool               away;     /* removed by a reload of systemd, which brings it back */
     struct known_unit *next_wanted;
 };
 enum request_kind {
@@ -48,6 +49,7 @@ struct bus {
     uint64_t           marks[BUS_MARKS];
     uint64_t           opened_us, asked_us, next_us; /* asked_us: for the last unit; next_us: earliest for the next */
     bool               asked, listed, no_memory, hurry;
+    bool               reloading; /* systemd reads its files again */
 };
 
 static uint64_t bus_now_us(void)
@@ -113,6 +115,27 @@ static void unit_drop(struct bus *b, const char *name)
     b->sink.gone(b->sink.ctx, name);
     unit_finish(&k->unit);
     free(k);
+}
+
+/* UnitNew. A unit that a reload brings back is as it was: its changes come as signals. */
+static void unit_comes(struct bus *b, const char *name)
+{
+    struct known_unit *k    = unit_find(b, name);
+    const bool         back = k && k->away;
+    if (k)
+        k->away = false;
+    if (!back)
+        unit_want(b, name);
+}
+
+/* UnitRemoved. During a reload (daemon-reload) systemd removes all units, and sends UnitNew for each that is left. */
+static void unit_goes(struct bus *b, const char *name)
+{
+    struct known_unit *k = unit_find(b, name);
+    if (!b->reloading)
+        unit_drop(b, name);
+    else if (k)
+        k->away = true;
 }
 
 static void unit_tell(struct bus *b, struct known_unit *k)
@@ -583,15 +606,19 @@ static void bus_on_signal(struct bus *b, DBusMessage *m)
 {
     const char   *text = NULL, *path = NULL, *result = NULL;
     dbus_uint32_t id = 0;
+    dbus_bool_t   on = FALSE;
 
     if (dbus_message_is_signal(m, PROPERTIES, "PropertiesChanged"))
         on_changed(b, m);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "UnitNew") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &text, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_INVALID))
-        unit_want(b, text);
+        unit_comes(b, text);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "UnitRemoved") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &text, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_INVALID))
-        unit_drop(b, text);
+        unit_goes(b, text);
+    else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "Reloading") &&
+             dbus_message_get_args(m, NULL, DBUS_TYPE_BOOLEAN, &on, DBUS_TYPE_INVALID))
+        b->reloading = on;
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "StartupFinished")) {
         b->hurry = true;
         if (b->requests < WINDOW)

@@ -6,6 +6,7 @@
  *   flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
  *   slow MS            each question for properties takes so long
  *   unfinished         the boot is not finished, until "finished"
+ *   reload             daemon-reload: all units go, and come back
  *   pass UNIT          it is loaded and, because nothing needs it, unloaded
  *   expect COUNT       at most so many units were asked for so far, each by its path; else the answer is "no: " and how
  *                      many
@@ -229,6 +230,23 @@ static void manager_signal(const char *member, unsigned job, const char *unit, c
     if (result)
         dbus_message_append_args(m, DBUS_TYPE_STRING, &result, DBUS_TYPE_INVALID);
     tell(m);
+}
+
+static void reloading(dbus_bool_t on)
+{
+    DBusMessage *m = dbus_message_new_signal("/org/freedesktop/systemd1", SYSTEMD ".Manager", "Reloading");
+    dbus_message_append_args(m, DBUS_TYPE_BOOLEAN, &on, DBUS_TYPE_INVALID);
+    tell(m);
+}
+
+static void reload(void)
+{
+    reloading(TRUE);
+    for (unsigned i = 0; i < unit_count; i++)
+        manager_signal("UnitRemoved", 0, units[i].name, NULL);
+    reloading(FALSE);
+    for (unsigned i = 0; i < unit_count; i++)
+        manager_signal("UnitNew", 0, units[i].name, NULL);
 }
 
 static void pass(const char *unit)
@@ -456,6 +474,8 @@ static void command(char *line)
             set(unit_get(unit), text);
             changed(unit_get(unit), false);
         }
+    } else if (strcmp(line, "reload") == 0) {
+        reload();
     } else if (strcmp(line, "refuse") == 0) {
         refuses = true;
     } else if (strcmp(line, "die") == 0) {

@@ -175,6 +175,44 @@ static void list_changes_and_jobs(void **state)
 static bool told_again(const struct heard *h) { return h->units >= 6; }
 static bool passed(const struct heard *h) { return h->gone >= 2; }
 
+/* Time for all answers, and for further questions. */
+static void turn_for_all(struct bus *b)
+{
+    struct reason why;
+    for (int i = 0; i < 20; i++) {
+        struct pollfd p = {.fd = bus_fd(b), .events = POLLIN};
+        poll(&p, 1, bus_waits(b) ? 0 : 10);
+        assert_int_equal(bus_step(b, &why), W_SUCCESS);
+    }
+}
+
+/* A daemon-reload removes all units and brings them back: nothing is asked or told again, and changes are. */
+static void a_reload_is_no_news(void **state)
+{
+    struct fake          *f    = *state;
+    struct heard          h    = {0};
+    const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, NULL};
+    struct bus           *b;
+    struct reason         why;
+
+    assert_int_equal(bus_open(f->address, &sink, true, &b, &why), W_SUCCESS);
+    assert_int_equal(turn_until(b, is_listed, &h, &why), W_SUCCESS);
+    const unsigned units = h.units;
+    say(f, "reload");
+    say(f, "reload");
+    turn_for_all(b);
+    say(f, "expect 5");
+    assert_int_equal(h.units, units);
+    assert_int_equal(h.gone, 0);
+    say(f, "gone home.mount");
+    assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
+    say(f, "new home.mount");
+    turn_for_all(b);
+    assert_true(h.units > units);
+    assert_string_equal(h.last, "home.mount");
+    bus_close(b);
+}
+
 /* A question for a unit by its path loads the unit: a unit that existed for a moment must not be asked for
  * repeatedly. */
 static void a_unit_that_passes_is_left_alone(void **state)
@@ -191,11 +229,7 @@ static void a_unit_that_passes_is_left_alone(void **state)
     assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
     say(f, "pass home.mount");
     assert_int_equal(turn_until(b, passed, &h, &why), W_SUCCESS);
-    for (int i = 0; i < 20; i++) { /* time for all answers, and for further questions */
-        struct pollfd p = {.fd = bus_fd(b), .events = POLLIN};
-        poll(&p, 1, bus_waits(b) ? 0 : 10);
-        assert_int_equal(bus_step(b, &why), W_SUCCESS);
-    }
+    turn_for_all(b);
     say(f, "expect 5"); /* the units of the list */
     assert_int_equal(h.units, 5);
 
@@ -293,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_unit_that_passes_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reload_is_no_news, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_boot_is_not_held_up, set_up, tear_down),
         cmocka_unit_test(who_is_not_there_is_named),
         cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
