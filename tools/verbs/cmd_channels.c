@@ -110,8 +110,8 @@ static void channels_text(const struct channels_args *a, const struct channel_li
     text_table_print(&t, stdout);
     text_table_finish(&t);
     if (hidden && !a->channel)
-        visible_printf(stdout, "\n%u analytic and debug channel%s not shown. Do: autologger channels list --all\n", hidden,
-               hidden == 1 ? " is" : "s are");
+        visible_printf(stdout, "\n%u analytic and debug channel%s not shown. Do: autologger channels list --all\n",
+                       hidden, hidden == 1 ? " is" : "s are");
     if (!list->count)
         printf("\nNo installed manifest has a channel. Do: autologger manifest install FILE\n");
 }

@@ -5,6 +5,7 @@
 #include "tools/base/json_out.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
+#include "tools/files/hive_source.h"
 #include "tools/setup/declaration_remove.h"
 
 #include <stdio.h>
@@ -17,6 +18,8 @@ struct import_args {
     const char    *file, *name[NAMES_MOST];
     unsigned       count; /* of names; without --remove the first one is the file */
     bool           lenient, dry_run, remove;
+    char          *hive; /* the text of a hive; NULL: the file is text itself */
+    size_t         hive_size;
 };
 struct import_count {
     unsigned keys, values, removed_keys, removed_values;
@@ -72,9 +75,25 @@ static void count_below(struct regstore *store, const char *key, unsigned depth,
     key_names_finish(&names);
 }
 
+/* A mistake in a hive is told with its key: its lines are those of a text that nobody sees. */
+static void hive_diag(void *ctx, const struct diag *diag)
+{
+    const struct import_args *a = ctx;
+    char                      key[600], what[1200];
+    snprintf(what, sizeof what, "%s %s", hive_key_of_line(a->hive, diag->line, key, sizeof key), diag->what);
+    diag_print(NULL, &(struct diag){diag->kind, diag->file, 0, what, diag->advice});
+}
+
 static wstatus import_into(const struct import_args *a, struct regstore *store, struct diag_sink *sink,
                            struct reason *why)
 {
+    if (a->hive) {
+        struct diag_sink of_hive = {sink->fn ? hive_diag : NULL, (void *)(uintptr_t)a, 0, 0};
+        const wstatus    st      = reg_import(store, a->hive, a->hive_size, a->file, REG_IMPORT_LENIENT, &of_hive, why);
+        sink->errors += of_hive.errors;
+        sink->warnings += of_hive.warnings;
+        return st;
+    }
     return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
 }
 
@@ -190,8 +209,8 @@ int cmd_import(int argc, char **argv)
         import_parse,
         "FILE\n--remove NAME...",
         CMDLINE_DOC(
-            "Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. With --remove: take "
-            "declarations out of it.",
+            "Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. FILE may also be the hive SYSTEM "
+            "or SOFTWARE of a Windows system. With --remove: take declarations out of it.",
             "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
         NULL,
         NULL,
@@ -206,11 +225,13 @@ int cmd_import(int argc, char **argv)
         return code;
     if (a.remove)
         return remove_run(&a);
-    wstatus st   = rehearse_import(&a, &n, &sink, &why);
-    bool    read = !st; /* a later failure concerns the store */
+    wstatus st = hive_is(a.file) ? hive_read(a.file, &a.hive, &a.hive_size, &why) : W_SUCCESS;
+    st         = st ? st : rehearse_import(&a, &n, &sink, &why);
+    bool read  = !st; /* a later failure concerns the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
         st = store_import(&a, store, &n, &why);
     regstore_close(store);
+    free(a.hive);
     if (st && sink.errors) {
         visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                        plural(sink.errors));
