@@ -114,8 +114,8 @@ static void reference_hook_table(FILE *out)
 
 void plan_reference(FILE *out)
 {
-    static const unsigned   scopes[] = {IN_GLOBAL_LOGGER, IN_AUTOLOGGER, IN_PROVIDER, IN_FILTERS,
-                                        IN_FILTER_PART,   IN_WPP,        IN_BOOT,     IN_WMI};
+    static const unsigned   scopes[] = {IN_GLOBAL_LOGGER, IN_AUTOLOGGER, IN_PROVIDER, IN_FILTERS, IN_FILTER_PART,
+                                        IN_WPP,           IN_BOOT,       IN_WMI,      IN_SET};
     size_t                  count;
     const struct value_bit *bits;
 

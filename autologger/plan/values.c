@@ -56,6 +56,7 @@ static const struct {
     {IN_PROVIDER, "Autologger\\<session>\\{guid}"},
     {IN_FILTERS, "...\\{guid}\\Filters"},
     {IN_FILTER_PART, "...\\{guid}\\Filters\\<part>"},
+    {IN_SET, "CollectorSet\\<set>"},
 };
 static const char *const state_texts[] = {
     [STATE_NOW]     = "yes",
@@ -122,9 +123,12 @@ unsigned value_scope_of(const char *key)
             matched   = fits ? matched + 1 : part_is_control_set(key, length);
             scope     = matched == 3 ? IN_WMI : 0;
         } else if (scope == IN_WMI) {
-            scope = part_is(key, length, "GlobalLogger") ? IN_GLOBAL_LOGGER
-                    : part_is(key, length, "Autologger") ? IN_BOOT
-                                                         : 0;
+            scope = part_is(key, length, "GlobalLogger")   ? IN_GLOBAL_LOGGER
+                    : part_is(key, length, "Autologger")   ? IN_BOOT
+                    : part_is(key, length, "CollectorSet") ? IN_SETS
+                                                           : 0;
+        } else if (scope == IN_SETS || scope == IN_SET) {
+            scope = scope == IN_SETS ? IN_SET : IN_AUTOLOGGER;
         } else if (scope == IN_GLOBAL_LOGGER || scope == IN_BOOT || scope == IN_AUTOLOGGER || scope == IN_FILTERS) {
             scope *= 2; /* one level down */
             if (scope == IN_WPP && *key != '{')

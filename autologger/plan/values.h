@@ -16,6 +16,8 @@ enum value_scope {
     IN_PROVIDER      = 32,  /* ...\<session>\{guid} */
     IN_FILTERS       = 64,  /* ...\{guid}\Filters */
     IN_FILTER_PART   = 128, /* ...\Filters\<part> */
+    IN_SETS          = 256, /* WMI\CollectorSet; it has no values */
+    IN_SET           = 512, /* WMI\CollectorSet\<set>; below it are sessions, as below WMI\Autologger */
 };
 enum value_words {
     WORDS_BOOL,

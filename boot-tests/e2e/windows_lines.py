@@ -1,7 +1,7 @@
 """Command lines of Windows' programs, as articles and books print them, in a shell and under the programs' own names: each is translated as written
 down here; then the flows run for real: a session of logman and its dump, a process trace of xperf, kernel events with a merge, an update, a list
 of providers, another computer by ssh.
-Proves: CTL-01, CTL-02, CTL-03, CTL-04, CTL-05, CTL-06, CTL-07, CTL-08, CTL-09, CTL-12, CTL-13, CTL-14, CTL-20, CTL-24."""
+Proves: CTL-01, CTL-02, CTL-03, CTL-04, CTL-05, CTL-06, CTL-07, CTL-08, CTL-09, CTL-12, CTL-13, CTL-14, CTL-20, CTL-21, CTL-24."""
 import json
 import os
 import pathlib
@@ -64,6 +64,16 @@ LINES = (
     ("logman start k -p '{9E814AAD-3204-11D2-9A82-006008A86939}' 0x10007 -o k.etl -ets", "autologger start k --flags PROC_THREAD+LOADER+NETWORKTRACE --output ./k.etl"),
     ("logman start web -mode globalsequence pagedmemory -p A -o w.etl -ets",
      "autologger start web --provider A --output ./w.etl --set LogFileMode=USE_GLOBAL_SEQUENCE+USE_PAGED_MEMORY"),
+    ("logman query", "autologger set list"),
+    ("logman query web", "autologger set export web"),
+    ("logman start web", "autologger set start web"),
+    ("logman stop web", "autologger set stop web"),
+    ("logman delete web", "autologger set remove web"),
+    ("logman create counter cpu -c '\\Processor(_Total)\\% Processor Time' '\\\\host\\PhysicalDisk(*)\\*' -si 5",
+     "cat > cpu.set.ini <<'END'\n[CollectorSet/cpu]\nCounters = Processor, Disk\nCounterInterval = 5\nEND\nautologger set save ./cpu.set.ini"),
+    ("logman create trace web -p A 0x3 5 -o 'C:\\perf\\web' -bs 64 -b '1/2/2099 3:00AM' -r -rf 10:00",
+     "cat > web.set.ini <<'END'\n[CollectorSet/web]\nFolder = C:\\perf\\web\nDuration = 600\nSchedule = *-*-* 03:00:00 UTC\n\n"
+     "[CollectorSet/web/web]\nBufferSize = 64KB\n\n[CollectorSet/web/web/A]\nEnableLevel = 5\nMatchAnyKeyword = 0x3\nEND\nautologger set save ./web.set.ini"),
     ("logman query -ets", "autologger sessions"),
     ("logman query web -ets --json", "autologger query web --json"),
     ("logman query providers Contoso-Web", "autologger manifest show Contoso-Web"),
@@ -117,6 +127,10 @@ WRONG = (
     ("logman frob", "\"frob\" is no verb"),
     ("logman start -ets", "the name of a session is missing"),
     ("logman start web -p A", "add -ets"),
+    ("logman update web -p A", "add -ets"),
+    ("logman create trace web -p A -o x.etl", "below the log folder"),
+    ("logman create counter web -c '\\Frob(*)\\*'", "such counters are not there"),
+    ("logman create counter web -c '\\Processor(*)\\*' -ets", "leave -ets out"),
     ("logman start web -p A -ets -bz 5", "Do: -bs"),
     ("logman start web -bs -ets", "-bs needs KB"),
     ("logman start web -bs 5k -ets", "takes a number"),
@@ -130,7 +144,7 @@ WRONG = (
     ("logman start web -b '1/1/2001 1:00:00' -ets", "not a time to come"),
     ("logman start web -b '1/1/2099 13:00:00PM' -ets", "not a time. Do"),
     ("logman start web -b '1/2/2099 9:00' -e '1/2/2099 10:00' -rf 5 -ets", "-e and -rf"),
-    ("logman create counter web -o x -ets", "of type counter"),
+    ("logman create alert web -o x -ets", "of type alert"),
     ("logman start web garbage -p A -ets", "one word too many"),
     ("logman start web -p A 1 2 garbage -ets", "one word too many"),
     ("logman start web -p A -keywords 0xff -ets", "-keywords is not known"),
@@ -144,7 +158,6 @@ WRONG = (
     ("logman start web -s 'a;b' -ets", "the name of a computer"),
     ("logman update web -bs 5 -ets", "stays"),
     ("logman update web -ets", "nothing to change"),
-    ("logman query web", "logman query web -ets"),
     ("logman start web -rc x -ets", "-rc is not there"),
     ("xperf", "nothing was asked for"),
     ("xperf on base", "\"on\" is no option"),
@@ -249,6 +262,22 @@ def taken_back(shell):
     r = shell.run("logman start one -p A -rf 5 -ets", expect=1)
     check("taken back" in r.stderr and not json.loads(shell.run("xperf -loggers --json").stdout)["sessions"], r.stderr)
     (shell.bin / "systemd-run").unlink()
+
+
+def a_collector(shell):
+    """Saved, listed, started without its options, stopped, deleted; the file that carries it is gone."""
+    store = f"--store={shell.m.store}"
+    for name in os.listdir(shell.work):
+        (shell.work / name).unlink()
+    shell.run(f"logman create trace col -p Contoso-Web 0x1 4 -bs 64 {store}")
+    check(not os.listdir(shell.work), os.listdir(shell.work))
+    check("col" in shell.run(f"logman query {store}").stdout and "Contoso-Web" in shell.run(f"logman query col {store}").stdout, "query")
+    result = shell.run(f"logman start col {store}").stdout.split()[-1]
+    shell.m.tool("write", "Contoso-Web", "Step", "n=3", "--keyword", "0x1")
+    shell.run("logman stop col")
+    check([e["fields"] for e in events(os.path.join(result, "col.etl"), event="Step")] == [{"n": 3}], result)
+    shell.run(f"logman delete col {store}")
+    check("col" not in shell.run(f"logman query {store}").stdout, "deleted")
 
 
 def in_memory(shell):
@@ -387,6 +416,7 @@ with Machine() as machine:
     translations(sh)
     outputs(sh)
     taken_back(sh)
+    a_collector(sh)
     in_memory(sh)
     a_session(sh)
     an_update(sh)

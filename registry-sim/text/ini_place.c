@@ -96,7 +96,15 @@ static wstatus classify(const struct regpath *path, struct ini_place *out, struc
         out->kind         = count == 1 ? INI_GLOBAL_LOGGER : INI_PLAIN;
         return W_SUCCESS;
     }
-    bool autologger = name_compare(first, "Autologger") == 0;
+    if (name_compare(first, "CollectorSet") == 0) {
+        out->known = count == 2;
+        if (count < 3)
+            return W_SUCCESS;
+        out->in_set = true; /* from the set's name on it is as from Autologger on */
+        first       = regpath_next(first);
+        count--;
+    }
+    bool autologger = out->in_set || name_compare(first, "Autologger") == 0;
     out->known      = name_compare(first, "Security") == 0 || name_compare(first, "XPerfBootmgr") == 0 ||
                  (autologger && (count < 4 || is_filters(first, count)));
     if (!autologger || count < 2)
@@ -141,7 +149,7 @@ wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct
 {
     struct regpath path;
     wstatus        st  = regpath_split(place->key, &path, why);
-    char          *key = st == W_SUCCESS ? path_dup(&path, WMI_PARTS + 2, guid) : NULL;
+    char          *key = st == W_SUCCESS ? path_dup(&path, WMI_PARTS + 2 + place->in_set, guid) : NULL;
 
     regpath_finish(&path);
     if (st != W_SUCCESS || !key)
@@ -172,6 +180,7 @@ bool ini_place_suggest(const char *section, char *out, size_t size)
     struct nearest near = nearest_make(part, 3);
     nearest_try(&near, "Autologger");
     nearest_try(&near, "GlobalLogger");
+    nearest_try(&near, "CollectorSet");
     if (!rest)
         nearest_try(&near, "Boot");
     if (near.found && near.distance) {

@@ -1,5 +1,6 @@
 /* ini_place.h - where an INI section lives in the registry.
- * Sections are paths relative to the WMI key, or absolute from HKLM on; [Boot] is the key Autologger itself. A provider
+ * Sections are paths relative to the WMI key, or absolute from HKLM on; [Boot] is the key Autologger itself;
+ * [CollectorSet/NAME/SESSION] has what [Autologger/SESSION] has. A provider
  * section is named freely; its key is a GUID: the name if that is a braced GUID, else its Guid value, else the hash of
  * "session/name" for Unit and Tracepoint providers, else the hash of its name.
  * Threads: pure, any. Ownership: ini_place_finish frees what the other functions fill in. */
@@ -17,6 +18,7 @@ struct ini_place {
     char         *session;  /* its name, or NULL */
     char         *provider; /* the provider's part as written, or NULL */
     bool          braced;   /* `provider` is a braced GUID */
+    bool          in_set;   /* below CollectorSet/NAME, one part deeper */
     bool          known;    /* false: a path below WMI that neither this project nor Windows reads */
 };
 

@@ -155,46 +155,67 @@ static wstatus daemon_there(const char *runtime_dir, struct reason *why)
     return st;
 }
 
-wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why)
+wstatus typed_provider_open(struct typed_provider *p, const char *provider, const char *runtime_dir, struct reason *why)
 {
-    uint8_t          traits[1024];
-    GUID             id;
-    REGHANDLE        handle = 0;
-    EVENT_DESCRIPTOR d      = {.Channel = CHANNEL_TRACELOGGING, .Level = to->level, .Keyword = to->keyword};
-    size_t           size   = traits_make(to->provider, traits, sizeof traits, &id);
-    if (!size || !*to->provider)
+    GUID id;
+    *p             = (struct typed_provider){0};
+    p->traits_size = traits_make(provider, p->traits, sizeof p->traits, &id);
+    if (!p->traits_size || !*provider)
         return reason_set(why, W_INVALID_PARAMETER, "the provider's name has 1 to 1,000 bytes");
-    const char *dir = to->runtime_dir ? to->runtime_dir : control_runtime_dir();
+    snprintf(p->name, sizeof p->name, "%s", provider);
+    const char *dir = runtime_dir ? runtime_dir : control_runtime_dir();
     setenv("AUTOLOGGER_RUNTIME_DIR", dir, 1);
     wstatus st = daemon_there(dir, why);
     if (st)
         return st;
+    REGHANDLE handle = 0;
     if ((st = EventRegister(&id, NULL, NULL, &handle)))
-        return reason_set(why, st, "the provider \"%s\" could not be registered", to->provider);
-    EventSetInformation(handle, EventProviderSetTraits, traits, (ULONG)size);
-    if (!typed_event_wanted(handle, &d)) {
-        st = reason_set(why, W_NOT_FOUND,
-                        "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
-                        "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it",
-                        to->provider, to->level, (unsigned long long)to->keyword);
-    } else {
-        EVENT_DATA_DESCRIPTOR data[3];
-        EventDataDescCreate(&data[0], traits, (ULONG)size);
-        data[0].Type = EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA;
-        EventDataDescCreate(&data[1], e->metadata, (ULONG)e->metadata_size);
-        data[1].Type = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;
-        EventDataDescCreate(&data[2], e->payload, (ULONG)e->payload_size);
-        const ULONG count  = e->payload_size ? 3 : 2;
-        const bool  let_in = event_told_let_in(handle, &d, count, data);
-        st                 = EventWrite(handle, &d, count, data);
-        if (st)
-            reason_set(why, st, "the event could not be written: %s", wstatus_text(st));
-        else if (!let_in) /* written to no session, and counted as filtered */
-            st = reason_set(
-                why, W_NOT_FOUND,
-                "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",
-                to->provider);
-    }
-    EventUnregister(handle);
+        return reason_set(why, st, "the provider \"%s\" could not be registered", provider);
+    p->handle = handle;
+    EventSetInformation(handle, EventProviderSetTraits, p->traits, (ULONG)p->traits_size);
+    return W_SUCCESS;
+}
+
+wstatus typed_provider_write(const struct typed_provider *p, const struct typed_event *e, uint8_t level,
+                             uint64_t keyword, struct reason *why)
+{
+    const EVENT_DESCRIPTOR d = {.Channel = CHANNEL_TRACELOGGING, .Level = level, .Keyword = keyword};
+    EVENT_DATA_DESCRIPTOR  data[3];
+    if (!typed_event_wanted(p->handle, &d))
+        return reason_set(why, W_NOT_FOUND,
+                          "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
+                          "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it",
+                          p->name, level, (unsigned long long)keyword);
+    EventDataDescCreate(&data[0], p->traits, (ULONG)p->traits_size);
+    data[0].Type = EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA;
+    EventDataDescCreate(&data[1], e->metadata, (ULONG)e->metadata_size);
+    data[1].Type = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;
+    EventDataDescCreate(&data[2], e->payload, (ULONG)e->payload_size);
+    const ULONG   count  = e->payload_size ? 3 : 2;
+    const bool    let_in = event_told_let_in(p->handle, &d, count, data);
+    const wstatus st     = EventWrite(p->handle, &d, count, data);
+    if (st)
+        return reason_set(why, st, "the event could not be written: %s", wstatus_text(st));
+    if (let_in)
+        return W_SUCCESS;
+    return reason_set(/* written to no session, and counted as filtered */
+                      why, W_NOT_FOUND,
+                      "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",
+                      p->name);
+}
+
+void typed_provider_close(struct typed_provider *p)
+{
+    if (p->handle)
+        EventUnregister(p->handle);
+    p->handle = 0;
+}
+
+wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why)
+{
+    struct typed_provider p;
+    wstatus               st = typed_provider_open(&p, to->provider, to->runtime_dir, why);
+    st                       = st ? st : typed_provider_write(&p, e, to->level, to->keyword, why);
+    typed_provider_close(&p);
     return st;
 }

@@ -25,6 +25,21 @@ wstatus typed_event_add(struct typed_event *e, const char *assignment, struct re
 /* A string field. */
 wstatus typed_event_add_text(struct typed_event *e, const char *key, const char *text, struct reason *why);
 
+/* A provider that writes several events. A name has the GUID of its manifest, else the name's hash. */
+struct typed_provider {
+    uint64_t handle;
+    uint8_t  traits[1024];
+    size_t   traits_size;
+    char     name[256];
+};
+/* W_WMI_INSTANCE_NOT_FOUND: no daemon. `runtime_dir` NULL: the default. */
+wstatus typed_provider_open(struct typed_provider *p, const char *provider, const char *runtime_dir,
+                            struct reason *why);
+/* W_NOT_FOUND: no session wants it (waits up to a second for one), or filters keep it out. */
+wstatus typed_provider_write(const struct typed_provider *p, const struct typed_event *e, uint8_t level,
+                             uint64_t keyword, struct reason *why);
+void    typed_provider_close(struct typed_provider *p);
+
 struct typed_event_target {
     const char *provider;    /* a name (GUID of its manifest, else the name's hash) or a {GUID} */
     const char *runtime_dir; /* NULL = the default */

@@ -57,6 +57,8 @@ const char *file_from_anywhere(const char *name, struct translation *t)
     return translation_text(t, "%s/%s", folder, strncmp(text, "./", 2) == 0 ? text + 2 : text);
 }
 
+bool file_is_below_logs(const char *name) { return file_is_windows(name); }
+
 const char *file_below_logs(const char *name, struct translation *t)
 {
     if (file_is_windows(name))

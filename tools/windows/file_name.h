@@ -9,6 +9,8 @@
 const char *file_of_session(const char *name, struct translation *t);
 /* For a file of a session that runs, which lies below the log folder: "x.etl", "C:\x.etl". Other folders are a fault. */
 const char *file_below_logs(const char *name, struct translation *t);
+/* True for such a name of Windows: "C:\x.etl". */
+bool file_is_below_logs(const char *name);
 /* For a file that a verb itself reads or makes: the same places. */
 const char *file_of_verb(const char *name, struct translation *t);
 /* As file_of_session, and absolute: for a line that runs in another folder. */

@@ -1,5 +1,5 @@
 /* logman.c - logman: sessions by "-ets", providers, other computers by ssh, begin and end by timers of systemd.
- * Collectors that are saved without "-ets" are data collector sets, which this program does not keep. */
+ * Collectors that are saved without "-ets" are data collector sets: autologger set. */
 #include "tools/windows/file_name.h"
 #include "tools/windows/appointment.h"
 #include "tools/windows/personality.h"
@@ -17,9 +17,10 @@ enum logman_verb { LOGMAN_NONE = 0, LOGMAN_START = 's', LOGMAN_STOP = 'x', LOGMA
 enum { LOGMAN_OPTIONS = 64 };
 struct logman {
     enum logman_verb     verb;
-    bool                 type, ets, flush, manual;
+    bool                 type, ets, flush, manual, create, counter, daily, delete;
     struct session_asked session;
     const char          *file; /* as given */
+    const char          *counters, *interval;
     const char          *pid, *begin, *end, *lasts;
     bool                 circular, newfile, limited;
     const char          *second; /* the word after NAME: a provider of "query providers" */
@@ -194,6 +195,50 @@ static void logman_note(void *into, option *o)
         l->given[l->givens++] = o;
 }
 
+static void logman_daily(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    (void)o, (void)value, (void)count, (void)t;
+    ((struct logman *)into)->daily = true;
+}
+
+static void logman_interval(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    unsigned seconds;
+    (void)count;
+    if (!appointment_length(value[0], &seconds) || !seconds)
+        translation_fault(t, "-%s takes [[hh:]mm:]ss, not \"%s\"", o->word, value[0]);
+    else
+        ((struct logman *)into)->interval = translation_text(t, "%u", seconds);
+}
+
+/* "\\HOST\Object(instance)\counter" -> the counters of autologger for that object. */
+static void logman_counters(void *into, option *o, char *const *value, unsigned count, struct translation *t)
+{
+    static const char *const objects[][2] = {{"Processor", "Processor"}, {"Processor Information", "Processor"},
+                                             {"Memory", "Memory"},       {"PhysicalDisk", "Disk"},
+                                             {"LogicalDisk", "Disk"},    {"Network Interface", "Network"},
+                                             {"Process", "Process"}};
+    struct logman           *l            = into;
+    for (unsigned i = 0; i < count && !t->fault; i++) {
+        const char *object = value[i] + strspn(value[i], "\\");
+        if (strncmp(value[i], "\\\\", 2) == 0 && strchr(object, '\\'))
+            object = strchr(object, '\\') + 1;
+        const size_t n = strcspn(object, "(\\");
+        unsigned     k = 0;
+        while (k < sizeof objects / sizeof *objects &&
+               (strncasecmp(objects[k][0], object, n) != 0 || strlen(objects[k][0]) != n))
+            k++;
+        if (k == sizeof objects / sizeof *objects)
+            translation_fault(
+                t,
+                "-%s %s: such counters are not there. Do: Processor, Memory, PhysicalDisk, Network Interface, "
+                "Process",
+                o->word, value[i]);
+        else if (!l->counters || !strstr(l->counters, objects[k][1]))
+            l->counters = l->counters ? translation_text(t, "%s, %s", l->counters, objects[k][1]) : objects[k][1];
+    }
+}
+
 static void logman_nothing(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
     (void)into, (void)o, (void)value, (void)count, (void)t;
@@ -290,7 +335,7 @@ static const struct windows_option logman_options[] = {
 
 static bool logman_other_type(const char *word)
 {
-    static const char *const types[] = {"counter", "alert", "cfg", "api"};
+    static const char *const types[] = {"alert", "cfg", "api"};
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (strcasecmp(types[i], word) == 0)
             return true;
@@ -307,14 +352,17 @@ static void logman_word(void *into, char *word, struct translation *t)
     struct logman *l = into;
     for (unsigned i = 0; i < sizeof verbs / sizeof *verbs && !l->verb; i++)
         if (strcasecmp(word, verbs[i].word) == 0) {
-            l->verb = verbs[i].verb;
+            l->verb   = verbs[i].verb;
+            l->create = strcasecmp(word, "create") == 0;
+            l->delete = strcasecmp(word, "delete") == 0;
             return;
         }
     if (!l->verb)
         translation_fault(t, "\"%s\" is no verb. Do: create, start, stop, query or update", word);
-    else if (!l->type && !l->session.name && strcasecmp(word, "trace") == 0)
-        l->type = true;
-    else if (!l->type && !l->session.name && logman_other_type(word))
+    else if (!l->type && !l->session.name && (strcasecmp(word, "trace") == 0 || strcasecmp(word, "counter") == 0)) {
+        l->type    = true;
+        l->counter = strcasecmp(word, "counter") == 0;
+    } else if (!l->type && !l->session.name && logman_other_type(word))
         translation_fault(t, "collectors of type %s are not there. Do: logman create trace NAME", word);
     else if (l->manual && (strcasecmp(word, "start") == 0 || strcasecmp(word, "stop") == 0))
         return; /* -m start stop */
@@ -334,9 +382,13 @@ static void logman_query(const struct logman *l, struct translation *t)
 {
     const bool providers = l->session.name && strcasecmp(l->session.name, "providers") == 0;
     line_begin(t, "autologger");
-    if (!providers && !l->ets)
-        translation_fault(t, "without -ets it is about saved collectors, and none are kept. Do: logman query%s%s -ets",
-                          l->session.name ? " " : "", l->session.name ? l->session.name : "");
+    if (!providers && !l->ets) {
+        line_word(t, "set");
+        line_word(t, "%s", l->session.name ? "export" : "list");
+        if (l->session.name)
+            line_word(t, "%s", l->session.name);
+        return;
+    }
     if (providers && l->pid)
         translation_fault(t, "-pid is not there. Do: autologger providers --registered, which names the processes");
     if (providers && l->second && asked_is_kernel_provider(l->second)) {
@@ -446,6 +498,60 @@ static void logman_start(struct logman *l, struct translation *t)
         logman_timed(l, 1, "stop", "--on-active", translation_text(t, "%us", seconds), t);
 }
 
+/* A collector that is saved: its sections, and the line that saves them. */
+static void logman_create(struct logman *l, struct translation *t)
+{
+    struct appointment begin = {0}, end = {0};
+    unsigned           seconds = 0;
+    const char        *name = l->session.name, *text = translation_text(t, "[CollectorSet/%s]\n", name);
+    if (l->circular)
+        asked_mode(&l->session, "CIRCULAR", t);
+    logman_time("b", l->begin, &begin, t);
+    logman_time("e", l->end, &end, t);
+    if (l->lasts && (!appointment_length(l->lasts, &seconds) || !seconds))
+        translation_fault(t, "-rf takes [[hh:]mm:]ss, not \"%s\"", l->lasts);
+    if (l->end && (l->lasts || !l->begin || begin.seconds >= end.seconds))
+        translation_fault(t, "-e of a saved collector needs -b before it, and no -rf");
+    if (l->end)
+        seconds = (unsigned)(end.seconds - begin.seconds);
+    if (l->file && !file_is_below_logs(l->file))
+        translation_fault(t, "-o %s: results of a saved collector lie below the log folder. Do: -o C:\\FOLDER",
+                          l->file);
+    if (l->file)
+        text =
+            translation_text(t, "%sFolder = %.*s\n", text, (int)(strlen(l->file) - 4), l->file); /* ".etl" was added */
+    if (l->counters)
+        text = translation_text(t, "%sCounters = %s\n", text, l->counters);
+    if (l->interval)
+        text = translation_text(t, "%sCounterInterval = %s\n", text, l->interval);
+    if (seconds)
+        text = translation_text(t, "%sDuration = %u\n", text, seconds);
+    if (l->begin)
+        text = translation_text(t, "%sSchedule = %s%s\n", text, l->daily ? "*-*-*" : "",
+                                begin.calendar + (l->daily ? 10 : 0));
+    if (!l->counter)
+        text = translation_text(t, "%s%s", text,
+                                asked_sections(&l->session, translation_text(t, "CollectorSet/%s/%s", name, name), t));
+    char *file = translation_text(t, "%s.set.ini", name);
+    translation_file(t, file, translation_text(t, "%s", text));
+    t->passing = true;
+    line_begin(t, "autologger");
+    line_word(t, "set");
+    line_word(t, "save");
+    line_word(t, "./%s", file);
+    if (t->host)
+        translation_fault(t, "-s is not there for saved collectors. Do: ssh %s autologger set save FILE", t->host);
+}
+
+/* A collector that was saved. */
+static void logman_saved(const struct logman *l, struct translation *t)
+{
+    line_begin(t, "autologger");
+    line_word(t, "set");
+    line_word(t, "%s", l->delete ? "remove" : l->verb == LOGMAN_START ? "start" : "stop");
+    line_word(t, "%s", l->session.name);
+}
+
 static void logman_update(struct logman *l, struct translation *t)
 {
     if (l->file)
@@ -479,10 +585,19 @@ void logman_translate(unsigned count, char *const *word, struct windows_passed *
         logman_query(&l, t);
     else if (!l.session.name)
         translation_fault(t, "the name of a session is missing");
-    else if (!l.ets)
+    else if (!l.ets && l.create)
+        logman_create(&l, t);
+    else if (!l.ets && l.verb == LOGMAN_UPDATE)
+        translation_fault(
+            t, "a saved collector is changed by saving it again. Do: logman create, or add -ets for the session");
+    else if (!l.ets && l.verb == LOGMAN_START && (l.session.providers || l.session.flags))
         translation_fault(t,
-                          "without -ets a collector is saved, and collectors are not kept. Do: add -ets; for the next "
-                          "boots declare the session with autologger apply");
+                          "without -ets a saved collector is started, as it was saved. Do: add -ets, or logman create");
+    else if (!l.ets)
+        logman_saved(&l, t);
+    else if (l.counter || l.counters)
+        translation_fault(t, "counters are those of saved collectors. Do: leave -ets out, and later logman start %s",
+                          l.session.name);
     else if (l.verb == LOGMAN_START)
         logman_start(&l, t);
     else if (l.verb == LOGMAN_STOP)

@@ -165,6 +165,30 @@ void asked_start(const struct session_asked *s, struct translation *t)
             provider_enable(s, &s->provider[i], t);
 }
 
+const char *asked_sections(const struct session_asked *s, const char *section, struct translation *t)
+{
+    const char *mode = s->mode, *text = translation_text(t, "\n[%s]\n", section);
+    if (s->real_time)
+        asked_join(&mode, "REAL_TIME", t);
+    if (s->flags) {
+        asked_join(&mode, "SYSTEM_LOGGER", t);
+        text = translation_text(t, "%sEnableKernelFlags = %s\n", text, s->flags);
+    }
+    if (mode)
+        text = translation_text(t, "%sLogFileMode = %s\n", text, mode);
+    for (unsigned i = 0; i < s->settings; i++)
+        text = translation_text(t, "%s%s = %s\n", text, s->setting[i].value, s->setting[i].text);
+    for (unsigned i = 0; i < s->providers; i++) {
+        const struct provider_asked *p = &s->provider[i];
+        text                           = translation_text(t, "%s\n[%s/%s]\n", text, section, p->name);
+        if (p->level)
+            text = translation_text(t, "%sEnableLevel = %s\n", text, p->level);
+        if (p->keywords)
+            text = translation_text(t, "%sMatchAnyKeyword = %s\n", text, p->keywords);
+    }
+    return text;
+}
+
 /* The option of `autologger update` for a value of a declaration, or NULL: it cannot change while a session runs. */
 static const char *update_option(const char *value)
 {

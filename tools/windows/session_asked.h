@@ -39,6 +39,8 @@ struct provider_asked *asked_provider(struct session_asked *s, const char *name,
 bool asked_is_kernel_provider(const char *name);
 /* Kernel flags as words for autologger: "0x10007", "(process,thread)" and "process+thread" in logman's names. */
 const char *asked_kernel_words(const char *text, struct translation *t);
+/* Its sections of an INI file, below [SECTION]. */
+const char *asked_sections(const struct session_asked *s, const char *section, struct translation *t);
 /* The lines that start it, or that change a running one. */
 void asked_start(const struct session_asked *s, struct translation *t);
 void asked_update(const struct session_asked *s, struct translation *t);

@@ -429,7 +429,8 @@ static int file_make(const struct translation *t, bool *made)
             unlink(t->file);
         return VERB_REFUSED;
     }
-    visible_printf(stderr, "%s: made %s\n", t->personality, t->file);
+    if (!t->passing)
+        visible_printf(stderr, "%s: made %s\n", t->personality, t->file);
     *made = true;
     return VERB_FINE;
 }
@@ -445,7 +446,9 @@ int translation_run(const struct translation *t)
     for (unsigned i = 0; i < t->lines && code == VERB_FINE; i++)
         if ((code = line_run_apart(t, &t->line[i])) != VERB_FINE)
             lines_undo(t, i);
-    if (made && code != VERB_FINE && unlink(t->file) == 0)
+    if (made && t->passing)
+        unlink(t->file);
+    else if (made && code != VERB_FINE && unlink(t->file) == 0)
         visible_printf(stderr, "%s: removed %s\n", t->personality, t->file);
     return code;
 }

@@ -20,6 +20,7 @@ struct translation {
     unsigned                lines;
     char                   *host;        /* the lines run there, by ssh; NULL: here */
     char                   *file, *text; /* a file that is made before the lines run, and what is in it; or NULL */
+    bool                    passing;     /* the file is removed when the lines have run */
     char                   *fault;       /* why the command line cannot be translated; NULL: it can */
     int                     code;        /* the exit code of the fault */
     char                  **kept;        /* texts that live as long as the translation */
