@@ -138,6 +138,28 @@ static void unit_goes(struct bus *b, const char *name)
         k->away = true;
 }
 
+static __thread struct known_unit *unit_away; /* twalk has no argument of ours */
+static void                        unit_away_find(const void *node, VISIT visit, int depth)
+{
+    struct known_unit *k = *(struct known_unit *const *)node;
+    (void)depth;
+    if ((visit == postorder || visit == leaf) && k->away && !k->wanted)
+        unit_away = k;
+}
+
+/* Reloading. UnitNew may come after the end of a reload; what is still away when the next one begins is gone. */
+static void reload_marks(struct bus *b, bool begins)
+{
+    b->reloading = begins;
+    for (bool more = begins; more;) {
+        unit_away = NULL;
+        twalk(b->units, unit_away_find);
+        more = unit_away != NULL;
+        if (more)
+            unit_drop(b, unit_away->unit.name);
+    }
+}
+
 static void unit_tell(struct bus *b, struct known_unit *k)
 {
     k->unit.queued = 0;
@@ -618,7 +640,7 @@ static void bus_on_signal(struct bus *b, DBusMessage *m)
         unit_goes(b, text);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "Reloading") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_BOOLEAN, &on, DBUS_TYPE_INVALID))
-        b->reloading = on;
+        reload_marks(b, on);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "StartupFinished")) {
         b->hurry = true;
         if (b->requests < WINDOW)

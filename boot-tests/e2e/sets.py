@@ -37,6 +37,9 @@ Configuration = Sysctl
 """
 WRONG = (("[CollectorSet/web]\nCounters = Procesor\n", "\"Procesor\" is not known"), ("[CollectorSet/web]\nConfiguration = Frob\n", "\"Frob\" is not known"),
          ("[CollectorSet/web]\nDuratoin = 5 s\n", "Duratoin"), ("[CollectorSet/we b]\nCounters = Disk\n", "letters, digits"),
+         ("[CollectorSet/web]\nCounters = Disk\nCounterInterval = 0\n", "CounterInterval is 1 to 3600"),
+         ("[CollectorSet/web]\n[CollectorSet/web/a]\nFileMax = 3\n", "one file of each session"),
+         ("[CollectorSet/web]\nCounters = Disk\n[Autologger/x]\nFileName = C:\\x.etl\n", "sessions of a boot"),
          ("[Autologger/web]\nFileName = C:\\x.etl\n", "has no set"), ("[CollectorSet/web]\nFolder = C:\\..\\x\nCounters=Disk\n", "")
          )
 
@@ -121,26 +124,47 @@ def ends(m):
     check(len([e for e in events(said["trace"]) if e.get("event") == "Memory"]) in (2, 3), said)
     said = json.loads(a_set(m, "start", "what", "--wait", "--json").stdout)
     check(sorted(os.listdir(said["result"])) == ["configuration.json", "report.txt"], os.listdir(said["result"]))
+    for foreign in ("web_keep-me", "web_2_20200101-000000"):
+        os.mkdir(os.path.join(m.logs, "c/perf/web", foreign))
     for _ in range(4):
         a_set(m, "start", "web")
         a_set(m, "stop", "web")
     kept = sorted(os.listdir(os.path.join(m.logs, "c/perf/web")))
-    check(len(kept) == 3, "KeepResults = 3:", kept)
+    check(len(kept) == 5 and "web_keep-me" in kept and "web_2_20200101-000000" in kept, "KeepResults = 3, and what is no result of this set:", kept)
+    for _ in range(12):  # at once, one after the other
+        a_set(m, "start", "small")
+        a_set(m, "stop", "small")
+    a_set(m, "start", "web")
+    for name in ("kernel", "requests"):
+        m.tool("stop", name)
+    end = time.time() + 30
+    while any(s["running"] for s in json.loads(a_set(m, "list", "--json").stdout)) and time.time() < end:
+        time.sleep(0.2)
+    state = {s["name"]: s for s in json.loads(a_set(m, "list", "--json").stdout)}["web"]
+    check(not state["running"] and "stopped by somebody else" in pathlib.Path(state["result"], "report.txt").read_text(), "its sessions are gone:", state)
     a_set(m, "start", "web")
     pid = int(pathlib.Path(m.runtime, "sets/web").read_text().split()[0])
     os.kill(pid, signal.SIGKILL)
     time.sleep(0.3)
     r = a_set(m, "stop", "web", expect=1)
     check("does not run" in r.stderr, r.stderr)
-    r = a_set(m, "start", "web", expect=1)  # its sessions still run
-    check("kernel" in r.stderr, r.stderr)
-    for name in ("kernel", "requests"):
-        m.tool("stop", name)
-    a_set(m, "start", "web")
+    r = a_set(m, "start", "WEB")  # its sessions still run, and are stopped; names have no case
+    check(r.stderr.count("of a run that was killed is stopped") == 2, r.stderr)
     a_set(m, "remove", "web", expect=111)
     a_set(m, "stop", "web")
     a_set(m, "remove", "web")
     check("web" not in {s["name"] for s in json.loads(a_set(m, "list", "--json").stdout)}, "still there")
+
+
+def wrong_ones_go(m, folder):
+    """What an import put there, and no run could take, is named and can be removed."""
+    (folder / "odd.reg").write_text("Windows Registry Editor Version 5.00\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\CollectorSet\\my set]\n"
+                                    "\"Counters\"=dword:00000001\n", encoding="utf-8")
+    m.tool("import", "--store", m.store, str(folder / "odd.reg"))
+    r = a_set(m, "list", expect=1)
+    check("my set" in r.stderr, r.stderr)
+    a_set(m, "remove", "my set")
+    a_set(m, "list")
 
 
 def taken_back(m, folder):
@@ -162,5 +186,6 @@ with Machine() as machine:
     saved(machine, work)
     collected(machine)
     ends(machine)
+    wrong_ones_go(machine, work)
     taken_back(machine, work)
     print("sets: saved, collected, ended")

@@ -7,15 +7,34 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FIELDS_MOST = 800 };
+
 /* The journal's priority of a level: LogAlways, Critical, Error, Warning, Informational, Verbose. */
 static const char *const channel_priorities[] = {"6", "2", "3", "4", "6", "7"};
 
+/* Adds the field that is being joined. */
+static void channel_event_flush(struct channel_events *c)
+{
+    if (c->name.length && c->count++ < FIELDS_MOST)
+        record_named(c->record, "AUTOLOGGER_DATA_", text_get(&c->name), text_get(&c->joined));
+    text_cut(&c->name, 0);
+    text_cut(&c->joined, 0);
+}
+
 static void channel_event_field(void *self, const struct field *f)
 {
-    struct channel_events *c    = self;
-    const char            *text = f->text;
-    record_named(c->record, "AUTOLOGGER_DATA_", f->path, text);
-    text_printf(&c->fields, " %s=%s", f->path, text);
+    struct channel_events *c     = self;
+    const char            *array = strchr(f->path, '[');
+    const size_t           n     = array ? (size_t)(array - f->path) : strlen(f->path);
+    text_printf(&c->fields, " %s=%s", f->path, f->text);
+    /* the elements of an array are one field: the journal takes 1,024 fields of a message */
+    if (array && c->joined.length && c->name.length == n && memcmp(text_get(&c->name), f->path, n) == 0) {
+        text_printf(&c->joined, ", %s", f->text);
+        return;
+    }
+    channel_event_flush(c);
+    text_add(&c->name, f->path, n);
+    text_printf(&c->joined, "%s", f->text);
 }
 
 static void channel_event_number(struct journal_message *r, const char *name, uint64_t number)
@@ -50,7 +69,6 @@ static void channel_event_header(struct journal_message *r, const struct etl_eve
     snprintf(text, sizeof text, "0x%" PRIx64, e->keyword);
     record_text(r, "AUTOLOGGER_KEYWORD", text);
     record_text(r, "AUTOLOGGER_TIME", filetime_format(e->filetime, text));
-    channel_event_number(r, "OBJECT_PID", e->process_id); /* the journal adds this process' unit */
     channel_event_number(r, "AUTOLOGGER_PID", e->process_id);
     channel_event_number(r, "AUTOLOGGER_TID", e->thread_id);
     if (!guid_equal(&e->activity, &none))
@@ -72,12 +90,16 @@ bool channel_event_record(struct channel_events *c, const struct etl_event     *
     text_cut(&c->message, 0);
     text_cut(&c->fields, 0);
     channel_event_header(out, e, &names);
+    c->count = 0;
     if (decoded_fields(e, &names, &c->sink, &used) != DECODE_OK && used < e->payload_size) {
         text_cut(&c->message, 0);
         text_hex(&c->message, e->payload + used, e->payload_size - used);
         record_text(out, "AUTOLOGGER_PAYLOAD", text_get(&c->message));
         text_cut(&c->message, 0);
     }
+    channel_event_flush(c);
+    if (c->count > FIELDS_MOST)
+        channel_event_number(out, "AUTOLOGGER_FIELDS_LEFT_OUT", c->count - FIELDS_MOST);
     if (!names.schema->message || !message_text(names.schema, e->payload, e->payload_size, e->is_64bit, &c->message))
         text_printf(&c->message, "%s%s", names.event, text_get(&c->fields));
     record_field(out, "MESSAGE", text_get(&c->message), c->message.length);
@@ -90,4 +112,6 @@ void channel_events_finish(struct channel_events *c)
     field_sink_finish(&c->sink);
     text_finish(&c->message);
     text_finish(&c->fields);
+    text_finish(&c->name);
+    text_finish(&c->joined);
 }

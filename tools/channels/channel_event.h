@@ -10,6 +10,8 @@ struct channel_events {
     struct schema_set      *schemas; /* borrowed */
     struct field_sink       sink;
     struct text             message, fields; /* fields: " name=value" for an event without a message */
+    struct text             name, joined;    /* of the field that is being joined */
+    unsigned                count;           /* of the event's fields */
     struct journal_message *record;
 };
 /* Adds the event's fields to the record. False: it is of no channel, or of none that `wanted` wants. */

@@ -57,12 +57,32 @@ static FILE *journal_open(const struct channel_query *q, pid_t *pid)
     return from;
 }
 
-/* A field as text; "" where it is missing or has bytes that are no text. */
+/* journalctl writes a value that is no text as an array of bytes, and several values of a field as an array of texts. */
+static const char *message_array(yajl_val v, char *out, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < YAJL_GET_ARRAY(v)->len && n + 2 < size; i++) {
+        const yajl_val one = YAJL_GET_ARRAY(v)->values[i];
+        if (YAJL_IS_INTEGER(one))
+            out[n++] = (char)YAJL_GET_INTEGER(one);
+        else if (YAJL_IS_STRING(one))
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", YAJL_GET_STRING(one));
+    }
+    out[n < size ? n : size - 1] = 0;
+    return out;
+}
+
+/* A field as text, until the next call; "" where it is missing. */
 static const char *message_field(yajl_val message, const char *name)
 {
+    static char room[8][65536]; /* a row has several fields */
+    static int  turn;
     const char *path[] = {name, NULL};
-    yajl_val    v      = yajl_tree_get(message, path, yajl_t_string);
-    return v ? YAJL_GET_STRING(v) : "";
+    yajl_val    v      = yajl_tree_get(message, path, yajl_t_any);
+    turn               = (turn + 1) % 8;
+    return YAJL_IS_STRING(v)  ? YAJL_GET_STRING(v)
+           : YAJL_IS_ARRAY(v) ? message_array(v, room[turn], sizeof room[0])
+                              : "";
 }
 
 static void message_text_print(yajl_val m)
@@ -140,8 +160,10 @@ int channel_query_run(const struct channel_query *q)
     fclose(from);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) && !n && WEXITSTATUS(status) != 1))
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+        visible_printf(stderr, "autologger channels: journalctl failed; the list may not be complete\n");
         return VERB_FAILED;
+    }
     if (!n && !q->json)
         visible_printf(
             stderr,

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #define CHANNEL_VERB "autologger channels"
-enum { DRAIN_SECONDS = 10 };
+enum { DRAIN_SECONDS = 60, SEND_TRIES = 40, SEND_TRIES_AT_END = 4 };
 struct channel_service {
     const struct channel_service_options *options;
     char                                  folder[PUBLISHERS_PATH]; /* of installed manifests */
-    struct channel_list                   list;
+    struct channel_list                   list, before;            /* before: of the last reading */
     struct describe                       describe;
     struct channel_events                 events;
     int                                   journal;
@@ -69,8 +69,10 @@ static wstatus channel_load(struct channel_service *s, struct reason *why)
     const struct cmdline c     = {.store = s->options->store, .store_given = true};
     struct regstore     *store = NULL;
     wstatus              st    = store_access_open(&c, false, &store, why);
-    channel_list_finish(&s->list);
-    st = st ? st : channel_list_load(store, s->folder, &s->list, why);
+    channel_list_finish(&s->before);
+    s->before = s->list;
+    s->list   = (struct channel_list){0};
+    st        = st ? st : channel_list_load(store, s->folder, &s->list, why);
     regstore_close(store);
     return st;
 }
@@ -104,10 +106,10 @@ static wstatus channel_session_start(struct control_client *c, struct reason *wh
 }
 
 /* Each provider once: enabled for its channels that are on, or disabled. */
-static wstatus channel_enable_all(struct channel_service *s, struct control_client *c, struct reason *why)
+static void channel_enable_all(struct channel_service *s, struct control_client *c)
 {
-    wstatus st = W_SUCCESS;
-    for (unsigned i = 0; i < s->list.count && !st; i++) {
+    struct reason why = {0};
+    for (unsigned i = 0; i < s->list.count; i++) {
         const struct guid        *guid = &s->list.row[i].guid;
         struct ctl_enable_request r    = {.provider = *guid, .any = channel_mask(&s->list, guid)};
         bool                      done = false;
@@ -115,12 +117,26 @@ static wstatus channel_enable_all(struct channel_service *s, struct control_clie
             done = guid_equal(&s->list.row[k].guid, guid);
         if (done)
             continue;
-        r.code = r.any ? CTL_CODE_ENABLE : CTL_CODE_DISABLE;
-        st     = control_enable(c, &r, CHANNEL_SESSION, 0, why);
-        if (st == W_WMI_GUID_NOT_FOUND && !r.any)
-            st = W_SUCCESS; /* it was not enabled */
+        r.code           = r.any ? CTL_CODE_ENABLE : CTL_CODE_DISABLE;
+        const wstatus st = control_enable(c, &r, CHANNEL_SESSION, 0, &why);
+        if (st && (r.any || st != W_WMI_GUID_NOT_FOUND)) /* else it was not enabled */
+            visible_printf(stderr, CHANNEL_VERB ": %s: %s\n", s->list.row[i].provider, why.text);
     }
-    return st;
+}
+
+/* Providers whose manifests are no longer installed. */
+static void channel_disable_gone(struct channel_service *s, struct control_client *c)
+{
+    struct reason why;
+    for (unsigned i = 0; i < s->before.count; i++) {
+        struct ctl_enable_request r    = {.provider = s->before.row[i].guid, .code = CTL_CODE_DISABLE};
+        bool                      here = false;
+        for (unsigned k = 0; k < s->list.count && !here; k++)
+            here = guid_equal(&s->list.row[k].guid, &r.provider);
+        if (!here)
+            control_enable(c, &r, CHANNEL_SESSION, 0, &why);
+    }
+    channel_list_finish(&s->before);
 }
 
 /* Reads the channels, and makes session and descriptions fit them. */
@@ -132,7 +148,10 @@ static wstatus channel_apply(struct channel_service *s, struct reason *why)
     wstatus st = channel_load(s, why);
     st         = st ? st : control_open(s->options->runtime_dir, &c, why);
     st         = st ? st : channel_session_start(c, why);
-    st         = st ? st : channel_enable_all(s, c, why);
+    if (!st) {
+        channel_enable_all(s, c);
+        channel_disable_gone(s, c);
+    }
     control_close(c);
     if (st)
         return st;
@@ -164,16 +183,17 @@ static bool channel_wanted(void *ctx, const char *name)
 static wstatus channel_send(struct channel_service *s, const struct journal_message *r, struct reason *why)
 {
     wstatus st = W_SUCCESS;
-    for (unsigned tries = 0; tries < 20; tries++) {
+    for (unsigned tries = 0; tries < (channel_ends ? SEND_TRIES_AT_END : SEND_TRIES); tries++) {
         if (s->journal < 0)
             st = journal_connect(s->options->socket, &s->journal, why);
         if (s->journal >= 0 && !(st = journal_send(s->journal, r, why)))
             return W_SUCCESS;
         if (st == W_NOT_ENOUGH_MEMORY)
             return st;
-        if (s->journal >= 0)
+        if (s->journal >= 0 && st != W_RETRY) {
             close(s->journal);
-        s->journal = -1;
+            s->journal = -1;
+        }
         nanosleep(&(struct timespec){0, 500000000}, NULL);
     }
     return st;
@@ -186,8 +206,7 @@ static wstatus channel_losses(struct channel_service *s, struct live *l, struct 
     char                     text[160];
     wstatus                  st = W_SUCCESS;
     if (now.events > s->lost.events || now.buffers > s->lost.buffers || now.files > s->lost.files) {
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " events of channels were lost, and %u buffers and %u backup files with more of them",
+        snprintf(text, sizeof text, "%" PRIu64 " events of channels were lost (%u buffers, %u backup files)",
                  now.events - s->lost.events, now.buffers - s->lost.buffers, now.files - s->lost.files);
         record_text(&record, "PRIORITY", "4");
         record_text(&record, "SYSLOG_IDENTIFIER", "autologger");
@@ -263,6 +282,11 @@ static wstatus channel_end(struct channel_service *s, struct reason *why)
         channel_reader_set(NULL);
     }
     live_close(l, !st);
+    if (st == W_CANCELLED) {
+        visible_printf(stderr, CHANNEL_VERB ": what still waited after %d s did not get to the journal\n",
+                       DRAIN_SECONDS);
+        st = W_SUCCESS;
+    }
     return st;
 }
 
@@ -273,7 +297,8 @@ static void *channel_watch(void *ctx)
     struct channel_service *s  = ctx;
     const int               fd = inotify_init1(IN_CLOEXEC);
     char                    room[4096] __attribute__((aligned(8)));
-    mkdir(s->folder, 0755);
+    if (mkdir(s->folder, 0755) == 0)
+        chmod(s->folder, 0755); /* all users read manifests; the unit's umask is another one */
     if (fd < 0 || inotify_add_watch(fd, s->folder, IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE) < 0) {
         visible_printf(stderr, CHANNEL_VERB ": %s: %s. Changes of channels take effect at the next start\n", s->folder,
                        strerror(errno));
@@ -318,7 +343,9 @@ int channel_service_run(const struct channel_service_options *o)
         channel_begin(&s);
     while (!st && !ended && !channel_ends && !(st = channel_apply(&s, &why)))
         st = channel_read(&s, &ended, &why);
-    if (!st && !ended)
+    if (!st && ended && !channel_ends)
+        st = reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "the session %s was stopped by somebody else", CHANNEL_SESSION);
+    else if (!st && !ended)
         st = channel_end(&s, &why);
     visible_printf(stderr, CHANNEL_VERB ": %" PRIu64 " events went to the journal\n", s.written);
     if (s.journal >= 0)
@@ -326,5 +353,6 @@ int channel_service_run(const struct channel_service_options *o)
     channel_events_finish(&s.events);
     describe_close(&s.describe);
     channel_list_finish(&s.list);
+    channel_list_finish(&s.before);
     return st ? failure_print_about(ABOUT_DAEMON, CHANNEL_VERB, st, &why) : VERB_FINE;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -74,8 +75,10 @@ wstatus journal_connect(const char *path, int *fd, struct reason *why)
     if (strlen(path) >= sizeof to.sun_path)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "%s is too long for a socket", path);
     memcpy(to.sun_path, path, strlen(path));
-    *fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (*fd >= 0 && connect(*fd, (const struct sockaddr *)&to, sizeof to) == 0)
+    *fd                           = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const struct timeval patience = {1, 0}; /* a journal that does not read */
+    if (*fd >= 0 && setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+        connect(*fd, (const struct sockaddr *)&to, sizeof to) == 0)
         return W_SUCCESS;
     const int error = errno;
     if (*fd >= 0)
@@ -118,12 +121,11 @@ wstatus journal_send(int fd, const struct journal_message *r, struct reason *why
 {
     if (r->bad)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a message");
-    while (send(fd, r->data, r->size, MSG_NOSIGNAL) < 0) {
-        if (errno == EINTR)
-            continue;
+    if (send(fd, r->data, r->size, MSG_NOSIGNAL) < 0) { /* the caller tries again, or was told to end */
         if ((errno == EMSGSIZE || errno == ENOBUFS) && journal_send_file(fd, r))
             return W_SUCCESS;
-        return reason_set(why, wstatus_from_errno(errno), "the journal: %s", strerror(errno));
+        return reason_set(why, errno == EAGAIN || errno == EINTR ? W_RETRY : wstatus_from_errno(errno),
+                          "the journal: %s", strerror(errno));
     }
     return W_SUCCESS;
 }

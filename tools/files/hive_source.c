@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define HIVE_LIBRARY "libhivex.so.0"
+#define HIVE_HEADER "Windows Registry Editor Version 5.00"
 enum { HIVE_TEXT_MOST = 64 << 20, HIVE_DEPTH = 64, HIVE_SECONDS = 60, HIVE_MEMORY = 1 << 30 };
 /* How the reading process ends. */
 enum { HIVE_READ = 0, HIVE_BAD = 10, HIVE_NOTHING, HIVE_FAILED };
@@ -58,7 +60,10 @@ static const struct hive_part {
 
 bool hive_is(const char *path)
 {
-    char  begin[4];
+    char        begin[4];
+    struct stat what;
+    if (stat(path, &what) || !S_ISREG(what.st_mode)) /* a pipe is read once */
+        return false;
     FILE *f  = fopen(path, "re");
     bool  is = f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "regf", 4) == 0;
     if (f)
@@ -92,6 +97,15 @@ struct hive_walk {
     bool  bad;
 };
 
+/* A name with a control character would be more than a name in the text. */
+static bool hive_name_fits(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < ' ' || *name == 0x7F)
+            return false;
+    return true;
+}
+
 /* A name between quotes. */
 static void hive_name_write(FILE *to, const char *name)
 {
@@ -110,7 +124,7 @@ static void hive_value_write(struct hive_walk *w, hive_at value)
     size_t         size = 0;
     char          *name = hivex.value_name(w->hive, value);
     unsigned char *data = (unsigned char *)hivex.data(w->hive, value, &type, &size);
-    if (!name || (!data && size)) {
+    if (!name || (!data && size) || !hive_name_fits(name)) {
         w->bad = true;
     } else {
         if (*name)
@@ -139,7 +153,7 @@ static void hive_node_write(struct hive_walk *w, hive_at node, const char *path,
         hive_value_write(w, values[i]);
     for (size_t i = 0; !w->bad && children[i] && !ferror(w->to); i++) {
         char *name = hivex.node_name(w->hive, children[i]), *below = NULL;
-        if (!name || asprintf(&below, "%s\\%s", path, name) < 0)
+        if (!name || !hive_name_fits(name) || asprintf(&below, "%s\\%s", path, name) < 0)
             w->bad = true;
         else
             hive_node_write(w, children[i], below, depth + 1);
@@ -185,7 +199,7 @@ static int hive_convert(const char *path, int fd)
     w.hive = hivex.open(path, 0);
     if (!w.hive)
         return HIVE_BAD;
-    fputs("Windows Registry Editor Version 5.00\n", w.to);
+    fputs(HIVE_HEADER "\n", w.to);
     for (size_t i = 0; i < sizeof hive_parts / sizeof *hive_parts; i++) {
         const hive_at node = hive_part_find(w.hive, &hive_parts[i]);
         found += node != 0;
@@ -222,6 +236,28 @@ static wstatus hive_text_take(int fd, char **text, size_t *size, struct reason *
     }
     (*text)[*size] = 0;
     return W_SUCCESS;
+}
+
+/* The reading process is not trusted: its text may only set values, below the keys of hive_parts. */
+static bool hive_text_fits(const char *text)
+{
+    for (const char *line = text; *line;) {
+        const size_t n  = strcspn(line, "\n");
+        bool         ok = n == 0 || (line == text && n == strlen(HIVE_HEADER) && memcmp(line, HIVE_HEADER, n) == 0);
+        for (size_t i = 0; *line == '[' && !ok && i < sizeof hive_parts / sizeof *hive_parts; i++) {
+            const size_t k = strlen(hive_parts[i].to);
+            ok             = n > k + 1 && memcmp(line + 1, hive_parts[i].to, k) == 0 && strchr("\\]", line[k + 1]) &&
+                 line[n - 1] == ']';
+        }
+        if (*line == '"' || *line == '@') { /* the data follows the last '=' */
+            const char *equal = memrchr(line, '=', n);
+            ok                = equal && strncmp(equal + 1, "hex", 3) == 0;
+        }
+        if (!ok)
+            return false;
+        line += n + (line[n] != 0);
+    }
+    return true;
 }
 
 static wstatus hive_result(const char *path, int status, struct reason *why)
@@ -262,6 +298,8 @@ wstatus hive_read(const char *path, char **text, size_t *size, struct reason *wh
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     st = st ? st : hive_result(path, status, why);
+    if (!st && (strlen(*text) != *size || !hive_text_fits(*text)))
+        st = reason_set(why, W_INVALID_DATA, "%s cannot be read as a hive: it has more than keys and values", path);
     if (st) {
         free(*text);
         *text = NULL;

@@ -68,6 +68,13 @@ static char *configuration_file(const char *path, size_t most)
     return text;
 }
 
+/* Settings that nobody else may know: net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret. */
+static bool configuration_secret(const char *name)
+{
+    const char *end = strrchr(name, '_');
+    return end && (strcmp(end, "_key") == 0 || strcmp(end, "_secret") == 0);
+}
+
 /* Settings below /proc/sys, as "kernel.panic": "0". */
 static void configuration_settings(struct json *j, const char *folder, const char *name, unsigned depth)
 {
@@ -82,6 +89,8 @@ static void configuration_settings(struct json *j, const char *folder, const cha
             configuration_settings(j, path, below, depth + 1);
             continue;
         }
+        if (configuration_secret(e->d_name))
+            continue;
         char *text = configuration_file(path, SETTING_MOST);
         if (text) {
             text[strcspn(text, "\n")] = 0;
@@ -117,7 +126,11 @@ static void configuration_path(struct json *j, const char *path)
     if (text && stat(path, &is) == 0) {
         json_number(j, "size", (uint64_t)is.st_size);
         json_number(j, "modified", (uint64_t)is.st_mtime);
-        json_text(j, "text", text);
+        if (strlen(text) < (size_t)is.st_size && strlen(text) < FILE_MOST)
+            json_text(j, "missing", "it is no text");
+        else
+            json_text(j, "text", text);
+        json_flag(j, "cut", is.st_size > FILE_MOST);
     } else
         json_text(j, "missing", strerror(errno));
     json_object_end(j);

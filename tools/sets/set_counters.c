@@ -30,8 +30,8 @@ struct set_counters {
     struct counted        things[SET_COUNTERS][THINGS];
     unsigned              thing_count[SET_COUNTERS];
     struct metric         metric[METRICS];
-    unsigned              metrics;
-    double                before, seconds; /* since the reading before; 0: this is the first */
+    unsigned              metrics, left_out; /* left_out: values for which there was no room */
+    double                before, seconds;   /* since the reading before; 0: this is the first */
     long                  tick, page_kb;
     wstatus               failed;
     struct reason         why;
@@ -63,8 +63,10 @@ static void counters_keep(struct set_counters *c, const char *name, double value
     unsigned i = 0;
     while (i < c->metrics && strcmp(c->metric[i].name, name) != 0)
         i++;
-    if (i == METRICS)
+    if (i == METRICS) {
+        c->left_out++;
         return;
+    }
     struct metric *m = &c->metric[i];
     if (i == c->metrics) {
         c->metrics++;
@@ -100,8 +102,9 @@ static void counters_number(struct set_counters *c, const char *key, int64_t val
 static void counters_end(struct set_counters *c)
 {
     struct reason why = {0};
-    const wstatus st  = typed_provider_write(&c->provider, &c->event, LEVEL, 0, &why);
-    if (st && !c->failed) {
+    /* each write that no session takes waits a second: the first one is enough */
+    const wstatus st = c->failed ? W_SUCCESS : typed_provider_write(&c->provider, &c->event, LEVEL, 0, &why);
+    if (st) {
         c->failed = st;
         c->why    = why;
     }
@@ -117,8 +120,10 @@ static bool counters_since(struct set_counters *c, enum set_counter kind, const 
     unsigned        i      = 0;
     while (i < c->thing_count[kind] && strcmp(things[i].name, name) != 0)
         i++;
-    if (i == THINGS)
+    if (i == THINGS) {
+        c->left_out++;
         return false;
+    }
     const bool known = i < c->thing_count[kind];
     if (!known) {
         snprintf(things[i].name, sizeof things[i].name, "%s", name);
@@ -249,8 +254,10 @@ static bool counters_process(struct set_counters *c, const char *pid, struct cou
     char     path[ROOM], line[1024], key[64];
     long     pages = 0;
     snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    FILE      *from = fopen(path, "re");
-    const bool read = from && fgets(line, sizeof line, from);
+    FILE        *from = fopen(path, "re");
+    const size_t got  = from ? fread(line, 1, sizeof line - 1, from) : 0; /* a name may have a line feed */
+    const bool   read = got > 0;
+    line[got]         = 0;
     if (from)
         fclose(from);
     const char *open = read ? strchr(line, '(') : NULL, *close = read ? strrchr(line, ')') : NULL;
@@ -345,6 +352,9 @@ void set_counters_print(const struct set_counters *c, FILE *to)
         const struct metric *m = &c->metric[i];
         visible_printf(to, "%-44s %12.2f %12.2f %12.2f\n", m->name, m->least, m->sum / (double)m->count, m->greatest);
     }
+    if (c->left_out)
+        visible_printf(to, "%u values are left out: more than %d things of a kind, or more than %d rows\n", c->left_out,
+                       THINGS, METRICS);
 }
 
 wstatus set_counters_open(const bool wanted[SET_COUNTERS], const char *runtime_dir, struct set_counters **out,

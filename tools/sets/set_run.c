@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RUNS_A_SECOND = 100, FOLDERS_OPEN = 16 };
+enum { RUNS_A_SECOND = 100, FOLDERS_OPEN = 16, GONE_SECONDS = 5 };
 static volatile sig_atomic_t set_run_stops;
 static struct set_counters  *set_run_counting; /* from begin to end */
 
@@ -86,16 +86,16 @@ static wstatus set_run_above(const struct set_run *r, char *out, size_t size, st
     return st;
 }
 
-/* "ABOVE/NAME_20261128-093000", "-2" for a second one in that second. */
+/* "ABOVE/NAME_20261128-093000" (UTC), "-2" for a second one in that second. */
 static wstatus set_run_folder(struct set_run *r, struct reason *why)
 {
     char            above[700], stamp[32];
-    struct tm       local;
+    struct tm       utc;
     struct timespec now;
     wstatus         st = set_run_above(r, above, sizeof above, why);
     clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &local);
-    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+    gmtime_r(&now.tv_sec, &utc); /* names that sort by time, also when summer ends */
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
     for (unsigned n = 1; !st && n <= RUNS_A_SECOND; n++) {
         char number[16] = "";
         if (n > 1)
@@ -201,6 +201,61 @@ static wstatus set_sessions_start(const struct set_run *r, struct reason *why)
 
 /* ---- a run ---- */
 
+/* From the first thing that a run does on, a signal ends it in order. */
+static void set_run_listen(void)
+{
+    const struct sigaction action = {.sa_handler = set_run_on_signal};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+/* Stops sessions that a run left behind whose process was killed: their files are in its result. */
+static void set_left_over_stop(const struct set_run *r)
+{
+    struct control_client   *c     = NULL;
+    struct ctl_session_info *all   = NULL, last;
+    unsigned                 count = 0;
+    struct reason            why;
+    const size_t             n = strlen(r->left_over);
+    if (n && control_open(r->runtime_dir, &c, &why) == W_SUCCESS &&
+        control_query_all(c, &all, &count, &why) == W_SUCCESS)
+        for (unsigned i = 0; i < count; i++)
+            if (strncmp(all[i].log_path, r->left_over, n) == 0 && all[i].log_path[n] == '/' &&
+                control_stop(c, all[i].name, &last, &why) == W_SUCCESS)
+                visible_printf(
+                    stderr, "autologger set: session \"%s\" of a run that was killed is stopped; its file is in %s\n",
+                    all[i].name, r->left_over);
+    free(all);
+    control_close(c);
+}
+
+/* True: some session of the run is still there. A daemon that does not answer may be one that starts anew. */
+static bool set_sessions_run(const struct set_run *r)
+{
+    struct control_client   *c     = NULL;
+    struct ctl_session_info *all   = NULL;
+    unsigned                 count = 0;
+    bool                     some  = false;
+    if (control_open(r->runtime_dir, &c, NULL))
+        return false;
+    if (control_query_all(c, &all, &count, NULL))
+        some = true;
+    for (unsigned i = 0; i < count && !some; i++)
+        for (unsigned k = 0; k < set_run_sessions(r); k++)
+            some = some || strcmp(all[i].name, set_run_session(r, k)) == 0;
+    free(all);
+    control_close(c);
+    return some;
+}
+
+static double set_run_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 wstatus set_run_begin(struct set_run *r, struct reason *why)
 {
     char path[1400];
@@ -211,7 +266,10 @@ wstatus set_run_begin(struct set_run *r, struct reason *why)
         return reason_set(why, W_INVALID_PARAMETER,
                           "set \"%s\" collects nothing. Do: give it a session, Counters or Configuration",
                           r->set->name);
+    set_run_listen();
+    set_left_over_stop(r);
     wstatus st = set_run_folder(r, why);
+    st         = st ? st : set_state_write(r->lock, r->result, why);
     if (!st && counts)
         st = set_counters_open(r->set->counters, r->runtime_dir, &set_run_counting, why);
     if (!st && *collector_set_text(r->set, VALUE_SET_CONFIGURATION)) {
@@ -219,7 +277,6 @@ wstatus set_run_begin(struct set_run *r, struct reason *why)
         st = set_configuration_write(r->set, r->store, path, why);
     }
     st = st ? st : set_sessions_start(r, why);
-    st = st ? st : set_state_write(r->lock, r->result, why);
     if (st && *r->result) {
         set_folder_remove(r->result);
         set_counters_close(set_run_counting);
@@ -230,24 +287,32 @@ wstatus set_run_begin(struct set_run *r, struct reason *why)
 
 wstatus set_run_wait(struct set_run *r, struct reason *why)
 {
-    const struct sigaction action   = {.sa_handler = set_run_on_signal};
-    const uint64_t         duration = r->set->values.at[VALUE_SET_DURATION].number;
-    const uint64_t         interval = r->set->values.at[VALUE_SET_COUNTER_INTERVAL].number;
-    const uint64_t         size     = r->set->values.at[VALUE_SET_STOP_SIZE].number << 20;
-    const bool             nothing  = !set_run_sessions(r); /* the configuration alone */
-    wstatus                st       = W_SUCCESS;
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    for (uint64_t second = 0; !set_run_stops && !nothing; second++) {
-        if (set_run_counting && second % (interval ? interval : 1) == 0 && set_counters_take(set_run_counting, why))
-            r->lost_counters++;
-        if ((duration && second >= duration) || (size && set_folder_size(r->result) >= size))
+    const double   duration = (double)r->set->values.at[VALUE_SET_DURATION].number;
+    const double   interval = (double)r->set->values.at[VALUE_SET_COUNTER_INTERVAL].number;
+    const uint64_t size     = r->set->values.at[VALUE_SET_STOP_SIZE].number << 20;
+    const double   begin    = set_run_seconds();
+    double         next     = 0; /* of the counters */
+    double         seen     = 0; /* when a session was last there */
+    if (!set_run_sessions(r))
+        return W_SUCCESS; /* the configuration alone */
+    while (!set_run_stops) {
+        const double now = set_run_seconds() - begin;
+        if (set_run_counting && now >= next) {
+            r->lost_counters += set_counters_take(set_run_counting, why) != W_SUCCESS;
+            next += interval * (1 + (double)(uint64_t)((now - next) / interval));
+        }
+        if (set_sessions_run(r))
+            seen = now;
+        if ((duration > 0 && now >= duration) || (size && set_folder_size(r->result) >= size))
             break;
+        if (now - seen >= GONE_SECONDS)
+            return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the sessions of the set were stopped by somebody else");
         struct timespec left = {1, 0};
-        while (!set_run_stops && nanosleep(&left, &left) && errno == EINTR)
-            ;
+        if (duration > 0 && duration - now < 1)
+            left = (struct timespec){0, (long)((duration - now) * 1e9) + 1};
+        nanosleep(&left, NULL); /* a signal ends it */
     }
-    return st;
+    return W_SUCCESS;
 }
 
 /* Runs a verb in a process of its own, its output to a file or nowhere; the exit code. */
@@ -281,15 +346,19 @@ static wstatus set_run_merge(struct set_run *r, struct reason *why)
 {
     static char file[SET_SESSIONS][1400];
     const char *words[SET_SESSIONS + 6] = {"merge"};
+    const char *missing                 = NULL;
     unsigned    n = 1, files = 0;
     for (unsigned i = 0; i < set_run_sessions(r); i++) {
         snprintf(file[i], sizeof file[i], "%s/%s.etl", r->result, set_run_session(r, i));
         if (access(file[i], F_OK) == 0) {
             words[n++] = file[i];
             files++;
-        }
+        } else if (!missing)
+            missing = set_run_session(r, i);
     }
     *r->trace = 0;
+    if (missing)
+        return reason_set(why, W_FILE_NOT_FOUND, "session \"%s\" left no file in %s", missing, r->result);
     if (!files)
         return W_SUCCESS;
     snprintf(r->trace, sizeof r->trace, "%s", words[1]);
@@ -305,55 +374,86 @@ static wstatus set_run_merge(struct set_run *r, struct reason *why)
     return reason_set(why, W_GEN_FAILURE, "the files in %s could not be merged", r->result);
 }
 
-static wstatus set_run_report(const struct set_run *r, struct reason *why)
+/* report.txt appears when it is complete: it tells that the result is. */
+static wstatus set_run_report(const struct set_run *r, const struct reason *failed, struct reason *why)
 {
-    char  path[1400];
+    char  making[1400], path[1400];
     FILE *to;
+    snprintf(making, sizeof making, "%s/report.txt~", r->result);
     snprintf(path, sizeof path, "%s/report.txt", r->result);
-    to = fopen(path, "wxe");
+    to = fopen(making, "wxe");
     if (!to)
         return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
     visible_printf(to, "set %s\n\n", r->set->name);
+    if (failed->text[0])
+        visible_printf(to, "NOT COMPLETE: %s\n\n", failed->text);
     if (set_run_counting)
         set_counters_print(set_run_counting, to);
     if (r->lost_counters)
         visible_printf(to, "%u readings of counters are missing in the trace\n", r->lost_counters);
     fputc('\n', to);
-    if (fclose(to))
+    const bool written = !ferror(to);
+    if (fclose(to) || !written)
         return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
-    if (*r->trace && set_run_verb(path, (const char *const[]){"summary", r->trace, NULL}) == VERB_REFUSED)
-        return reason_set(why, W_GEN_FAILURE, "the summary of %s could not be written", r->trace);
-    return W_SUCCESS;
+    if (*r->trace && set_run_verb(making, (const char *const[]){"summary", r->trace, NULL}) != VERB_FINE)
+        return reason_set(why, W_GEN_FAILURE, "the summary of %s is not complete", r->trace);
+    return rename(making, path) ? reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno))
+                                : W_SUCCESS;
 }
 
-/* The newest KeepResults results stay; names sort by time. */
+/* NAME_YYYYMMDD-HHMMSS[-N]: a result of this set, and of no other. */
+static bool set_run_is_result(const struct set_run *r, const char *name)
+{
+    static const char form[] = "dddddddd-dddddd";
+    const size_t      n      = strlen(r->set->name);
+    if (strncmp(name, r->set->name, n) != 0 || name[n] != '_')
+        return false;
+    name += n + 1;
+    for (const char *f = form; *f; f++, name++)
+        if (*f == 'd' ? *name < '0' || *name > '9' : *name != *f)
+            return false;
+    return !*name || (*name == '-' && name[1] && !name[1 + strspn(name + 1, "0123456789")]);
+}
+
+/* The newest KeepResults results stay, and this one. */
 static void set_run_keep(const struct set_run *r)
 {
     const uint64_t  keep = r->set->values.at[VALUE_SET_KEEP].number;
-    char            above[700], prefix[SET_NAME + 2], path[1400];
+    char            above[700], path[1400];
     struct reason   why;
     struct dirent **found = NULL;
-    int             seen  = 0;
-    snprintf(prefix, sizeof prefix, "%s_", r->set->name);
+    uint64_t        seen  = 0;
     const int n = !keep || set_run_above(r, above, sizeof above, &why) ? 0 : scandir(above, &found, NULL, alphasort);
     for (int i = n - 1; i >= 0; i--) {
-        if (strncmp(found[i]->d_name, prefix, strlen(prefix)) == 0 && found[i]->d_type == DT_DIR &&
-            (uint64_t)seen++ >= keep) {
-            snprintf(path, sizeof path, "%s/%s", above, found[i]->d_name);
+        snprintf(path, sizeof path, "%s/%s", above, found[i]->d_name);
+        if (set_run_is_result(r, found[i]->d_name) && seen++ >= keep && strcmp(path, r->result) != 0)
             set_folder_remove(path);
-        }
         free(found[i]);
     }
     free(found);
 }
 
+static wstatus set_first_failure(wstatus first, wstatus st, const struct reason *step, struct reason *why)
+{
+    if (!first && st)
+        *why = *step;
+    return first ? first : st;
+}
+
+/* All steps are done; the first failure is the result's. */
 wstatus set_run_end(struct set_run *r, struct reason *why)
 {
-    wstatus st = set_sessions_stop(r, set_run_sessions(r), why);
-    st         = st ? st : set_run_merge(r, why);
-    st         = st ? st : set_run_report(r, why);
+    struct reason step = {0};
+    wstatus       st   = r->failed.text[0] ? r->failed.status : W_SUCCESS;
+    if (st)
+        *why = r->failed;
+    st                       = set_first_failure(st, set_sessions_stop(r, set_run_sessions(r), &step), &step, why);
+    st                       = set_first_failure(st, set_run_merge(r, &step), &step, why);
+    const struct reason none = {0};
+    st                       = set_first_failure(st, set_run_report(r, st ? why : &none, &step), &step, why);
     set_counters_close(set_run_counting);
     set_run_counting = NULL;
-    set_run_keep(r);
+    if (!st)
+        set_run_keep(r);
     return st;
 }

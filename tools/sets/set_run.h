@@ -14,14 +14,17 @@ struct set_run {
     const char                 *log_dir;     /* of the daemon */
     int                         lock;        /* of set_state_take */
     char                        result[1024];
-    char                        trace[1200];   /* "": no session of the set has a file */
-    unsigned                    lost_counters; /* readings that no session took */
+    char                        trace[1200];     /* "": no session of the set has a file */
+    unsigned                    lost_counters;   /* readings that no session took */
+    char                        left_over[1024]; /* the result of the run before, whose sessions may still run */
+    struct reason               failed;          /* of set_run_wait, for the report; text "": nothing */
 };
-/* Makes the folder, writes the configuration, starts the sessions. On failure nothing runs, and the folder is gone. */
+/* Makes the folder, writes the configuration, starts the sessions. On failure nothing runs, and the folder is gone. From
+ * here on SIGTERM, SIGINT and SIGHUP end the run in order. */
 wstatus set_run_begin(struct set_run *r, struct reason *why);
-/* Counts until the set's time or size is reached, or SIGTERM or SIGINT comes. */
+/* Counts until the set's time or size is reached, or a signal comes. W_WMI_INSTANCE_NOT_FOUND: the sessions are gone. */
 wstatus set_run_wait(struct set_run *r, struct reason *why);
-/* Stops the sessions, merges their files, writes the report, removes old results. */
+/* Stops the sessions, merges their files, writes the report, whatever fails; then removes old results. */
 wstatus set_run_end(struct set_run *r, struct reason *why);
 /* The number of bytes below a folder. */
 uint64_t set_folder_size(const char *folder);

@@ -2,6 +2,7 @@
 #include "tools/sets/set_store.h"
 #include "registry-sim/base/nearest.h"
 #include "registry-sim/text/winpath.h"
+#include "registry-sim/win32/utf16.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -95,6 +96,53 @@ static wstatus set_missing(struct regstore *store, const char *name, struct reas
     return st;
 }
 
+bool collector_set_spelling(struct regstore *store, const char *name, char out[SET_NAME])
+{
+    struct key_names all = {0};
+    bool             is  = false;
+    collector_sets(store, &all, NULL);
+    for (unsigned i = 0; i < all.count && !is; i++)
+        if ((is = name_compare(all.names[i], name) == 0))
+            snprintf(out, SET_NAME, "%s", all.names[i]);
+    key_names_finish(&all);
+    return is;
+}
+
+static wstatus set_ranges_check(const struct collector_set *s, struct reason *why)
+{
+    for (unsigned i = 0; i < VALUE_COUNT; i++) {
+        const struct value_row  *row = &value_rows[i];
+        const struct plan_value *v   = &s->values.at[i];
+        if ((row->scopes & IN_SET) && v->present && row->high && (v->number < row->low || v->number > row->high))
+            return reason_set(why, W_INVALID_PARAMETER, "set \"%s\": %s is %llu to %llu %s, not %llu", s->name,
+                              row->name, (unsigned long long)row->low, (unsigned long long)row->high, row->unit,
+                              (unsigned long long)v->number);
+    }
+    return W_SUCCESS;
+}
+
+/* A run has one file of each session; other modes have numbered ones, or none. */
+static wstatus set_sessions_check(struct regstore *store, const struct collector_set *s, struct reason *why)
+{
+    for (unsigned i = 0; i < s->sessions.count; i++) {
+        char     key[512];
+        uint32_t number = 0, mode = 0;
+        snprintf(key, sizeof key, "%s\\%s", s->key, s->sessions.names[i]);
+        regstore_get_dword(store, key, "FileMax", &number, NULL);
+        regstore_get_dword(store, key, "LogFileMode", &mode, NULL);
+        if (strpbrk(s->sessions.names[i], "/\\") || s->sessions.names[i][0] == '.')
+            return reason_set(why, W_INVALID_NAME, "set \"%s\": \"%s\" is no name of a session with a file", s->name,
+                              s->sessions.names[i]);
+        if (number || (mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_PRIVATE_LOGGER)))
+            return reason_set(
+                why, W_INVALID_PARAMETER,
+                "set \"%s\", session \"%s\": a run has one file of each session. Do: leave FileMax, NEWFILE, "
+                "BUFFERING and PRIVATE_LOGGER out",
+                s->name, s->sessions.names[i]);
+    }
+    return W_SUCCESS;
+}
+
 wstatus collector_set_read(struct regstore *store, const char *name, struct collector_set *out, struct reason *why)
 {
     struct condition_list conditions = {0};
@@ -103,15 +151,20 @@ wstatus collector_set_read(struct regstore *store, const char *name, struct coll
     if (!collector_set_name_fits(name))
         return reason_set(why, W_INVALID_NAME, "\"%s\": a set's name has letters, digits, '-', '_' and '.', at most %d",
                           name, SET_NAME - 1);
-    snprintf(out->name, sizeof out->name, "%s", name);
-    snprintf(out->key, sizeof out->key, "%s\\%s", SETS_KEY, name);
-    if (!regstore_key_exists(store, out->key))
+    if (!collector_set_spelling(store, name, out->name))
         return set_missing(store, name, why);
+    snprintf(out->key, sizeof out->key, "%s\\%s", SETS_KEY, out->name);
     wstatus st = value_set_read(store, out->key, IN_SET, &out->values, &conditions, &failed, why);
+    if (st) {
+        const struct reason of = *why;
+        reason_set(why, st, "set \"%s\": %s", out->name, of.text);
+    }
+    st = st ? st : set_ranges_check(out, why);
     condition_list_finish(&conditions);
     st = st ? st : key_names_load(store, out->key, &out->sessions);
     st = st ? st : set_counters_read(out, why);
     st = st ? st : set_configuration_check(out, why);
+    st = st ? st : set_sessions_check(store, out, why);
     if (!st && out->sessions.count > SET_SESSIONS)
         st = reason_set(why, W_INVALID_PARAMETER, "set \"%s\" has more than %d sessions", name, SET_SESSIONS);
     return st;

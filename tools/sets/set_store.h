@@ -22,6 +22,8 @@ struct collector_set {
 wstatus collector_sets(struct regstore *store, struct key_names *out, struct reason *why);
 /* Letters, digits, '-', '_' and '.': it is part of names of folders and units. */
 bool collector_set_name_fits(const char *name);
+/* The name as the store has it; false: there is no such set. */
+bool collector_set_spelling(struct regstore *store, const char *name, char out[SET_NAME]);
 /* Reads and checks a set. W_NOT_FOUND: there is none, with what is near; W_INVALID_PARAMETER: a value is wrong. */
 wstatus collector_set_read(struct regstore *store, const char *name, struct collector_set *out, struct reason *why);
 void    collector_set_finish(struct collector_set *s);

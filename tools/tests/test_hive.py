@@ -148,6 +148,36 @@ def round_trip(folder, what, reg, key, prefix, control_set, path):
     return hive
 
 
+def hostile(folder, hive):
+    """A name that would be more than a name in the text of a .reg changes nothing."""
+    script = """
+import hivex, sys
+h = hivex.Hivex(sys.argv[1], write=True)
+node = h.root()
+for name in ('ControlSet002', 'Control', 'WMI', 'Autologger'):
+    node = h.node_get_child(node, name)
+if sys.argv[2] == 'key':
+    h.node_add_child(node, 'x]\\n[-HKEY_LOCAL_MACHINE\\\\SOFTWARE\\\\Contoso]\\n[HKEY_LOCAL_MACHINE\\\\SOFTWARE\\\\Evil')
+else:
+    h.node_set_value(node, {'key': 'x"=hex:00\\n[-HKEY_LOCAL_MACHINE\\\\SOFTWARE\\\\Contoso]\\n"y', 't': 3, 'value': b'1'})
+h.commit(None)
+"""
+    for what in ("key", "value"):
+        bad, store = folder / "hostile.hive", folder / "hostile.db"
+        shutil.copy(hive, bad)
+        r = subprocess.run(["/usr/bin/python3", "-c", script, bad, what], capture_output=True, text=True)
+        if r.returncode:
+            sys.exit(f"python3-hivex: {r.stderr}")
+        (folder / "contoso.reg").write_text("Windows Registry Editor Version 5.00\n\n[HKEY_LOCAL_MACHINE\\SOFTWARE\\Contoso]\n\"a\"=\"b\"\n")
+        store.unlink(missing_ok=True)
+        autologger("import", "--store", store, folder / "contoso.reg")
+        before = autologger("export", "--store", store, "--key", "HKLM").stdout
+        r = autologger("import", "--store", store, bad, expect=1)
+        if "cannot be read as a hive" not in r.stderr or autologger("export", "--store", store, "--key", "HKLM").stdout != before:
+            sys.exit(f"a hostile {what}: {r.stdout}{r.stderr}")
+    print("hostile names: refused")
+
+
 def damaged(folder, hive):
     """Cut off, and with bytes changed: an error, or what is still there; never a crash, and no half of an import."""
     random.seed(18)
@@ -188,7 +218,8 @@ def main():
         said = autologger("import", "--store", folder / "n.db", other, expect=1).stderr
         if "neither Control\\WMI nor WINEVT" not in said or (folder / "n.db").exists():
             sys.exit(said)
-        damaged(folder, hive)
+        hostile(folder, folder / "boot.hive")
+        damaged(folder, folder / "boot.hive")
     return 0
 
 

@@ -170,9 +170,20 @@ static int channels_switch(const struct channels_args *a, struct regstore *store
     return VERB_FINE;
 }
 
+/* The spelling is that of the manifest. A channel that is not installed here may be in the journal nevertheless. */
+static int channels_query(const struct channels_args *a, const struct channel_list *list)
+{
+    const struct channel_row *r    = channel_list_find(list, a->channel);
+    const char               *near = r || a->directory ? NULL : channel_list_suggest(list, a->channel);
+    if (near)
+        return channels_unknown(list, a->channel);
+    return channel_query_run(
+        &(struct channel_query){r ? r->name : a->channel, a->directory, a->count, a->reverse, a->common.json});
+}
+
 static int channels_act(const struct channels_args *a)
 {
-    const bool          writes = a->channel && !channels_is(a, "list");
+    const bool          writes = channels_is(a, "enable") || channels_is(a, "disable");
     struct regstore    *store  = NULL;
     struct channel_list list   = {0};
     struct reason       why    = {0};
@@ -180,11 +191,13 @@ static int channels_act(const struct channels_args *a)
     int                 code = VERB_FINE;
     publishers_beside(a->common.store, folder);
     wstatus st = store_access_open(&a->common, writes, &store, &why);
-    if (st == W_FILE_NOT_FOUND && !writes && !a->common.store_given)
-        st = W_SUCCESS; /* nothing was installed yet */
+    if (channels_is(a, "query") || (st == W_FILE_NOT_FOUND && !writes && !a->common.store_given))
+        st = W_SUCCESS; /* the journal may be read without the store; nothing was installed yet */
     st = st ? st : channel_list_load(store, folder, &list, &why);
     if (st)
         code = failure_print_about(ABOUT_STORE, "autologger channels", st, &why);
+    else if (channels_is(a, "query"))
+        code = channels_query(a, &list);
     else if (writes)
         code = channels_switch(a, store, folder, &list);
     else if (a->channel && !channel_list_find(&list, a->channel))
@@ -196,7 +209,7 @@ static int channels_act(const struct channels_args *a)
     if (!code && list.unread) {
         visible_printf(stderr, "autologger channels: %u manifest%s could not be read: %s\n", list.unread,
                        plural(list.unread), list.why.text);
-        code = VERB_FAILED;
+        code = writes ? VERB_FINE : VERB_FAILED;
     }
     channel_list_finish(&list);
     regstore_close(store);
@@ -235,8 +248,6 @@ int cmd_channels(int argc, char **argv)
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     a.common.store = cmdline_store();
-    if (channels_is(&a, "query"))
-        return channel_query_run(&(struct channel_query){a.channel, a.directory, a.count, a.reverse, a.common.json});
     if (channels_is(&a, "run"))
         return channel_service_run(&(struct channel_service_options){a.common.store, a.common.runtime_dir, a.socket});
     if (!a.channel && !channels_is(&a, "list"))

@@ -137,6 +137,11 @@ static wstatus set_file_read(const char *path, struct regstore *memory, struct k
     st = st ? st : collector_sets(memory, sets, why);
     if (!st && !sets->count)
         st = reason_set(why, W_NOT_FOUND, "%s has no set. Do: write a section [CollectorSet/NAME]", path);
+    if (!st && (regstore_key_exists(memory, WINPATH_WMI "\\Autologger") ||
+                regstore_key_exists(memory, WINPATH_WMI "\\GlobalLogger")))
+        st = reason_set(why, W_INVALID_PARAMETER,
+                        "%s also declares sessions of a boot. Do: give them a file of their own, for autologger apply",
+                        path);
     for (unsigned i = 0; !st && i < sets->count; i++) {
         struct collector_set s;
         st = collector_set_read(memory, sets->names[i], &s, why);
@@ -157,6 +162,17 @@ static wstatus set_put(struct regstore *memory, struct regstore *store, const ch
     return st ? st : collector_set_copy(memory, key, store, key, why);
 }
 
+/* The timer starts a set of the machine's own store. */
+static wstatus set_scheduled(const struct set_args *a, const char *name, const char *calendar, struct reason *why)
+{
+    if (strcmp(a->common.store, CMDLINE_DEFAULT_STORE) == 0)
+        return set_schedule_put(name, calendar, why);
+    if (*calendar)
+        visible_printf(stderr, SET_VERB ": %s: Schedule is that of the machine's own store, %s; no timer was made\n",
+                       name, CMDLINE_DEFAULT_STORE);
+    return W_SUCCESS;
+}
+
 static int set_save(const struct set_args *a, struct regstore *store)
 {
     struct regstore *memory = NULL;
@@ -171,7 +187,7 @@ static int set_save(const struct set_args *a, struct regstore *store)
     for (unsigned i = 0; !st && i < sets.count; i++) {
         struct collector_set s;
         st = collector_set_read(store, sets.names[i], &s, &why);
-        st = st ? st : set_schedule_put(s.name, collector_set_text(&s, VALUE_SET_SCHEDULE), &why);
+        st = st ? st : set_scheduled(a, s.name, collector_set_text(&s, VALUE_SET_SCHEDULE), &why);
         collector_set_finish(&s);
         if (!st)
             visible_printf(stdout, "saved %s\n", sets.names[i]);
@@ -198,13 +214,17 @@ static int set_export(const struct set_args *a, struct regstore *store)
 
 static int set_remove(const struct set_args *a, struct regstore *store)
 {
-    struct collector_set s;
+    struct collector_set s = {0}; /* its values may be wrong: it can be removed nevertheless */
     struct set_state     state;
     struct reason        why = {0};
-    wstatus              st  = collector_set_read(store, a->name, &s, &why);
+    wstatus              st  = W_SUCCESS;
+    if (collector_set_spelling(store, a->name, s.name))
+        snprintf(s.key, sizeof s.key, "%s\\%s", SETS_KEY, s.name);
+    else
+        st = collector_set_read(store, a->name, &s, &why); /* tells what is near */
     if (!st && set_state_read(a->common.runtime_dir, s.name, &state) && state.running)
         st = reason_set(&why, W_BUSY, "set \"%s\" runs. Do: autologger set stop %s", s.name, s.name);
-    st = st ? st : set_schedule_put(s.name, "", &why);
+    st = st ? st : set_scheduled(a, s.name, "", &why);
     st = st ? st : regstore_delete_key(store, s.key, &why);
     if (!st)
         visible_printf(stdout, "removed %s; its results stay\n", s.name);
@@ -242,29 +262,62 @@ static int set_ended(const struct set_args *a, const struct set_run *r, wstatus 
     return r->lost_counters ? VERB_FAILED : VERB_FINE;
 }
 
-/* The rest of a run in the background: the command has returned. Its words go to a file of the result. */
-static int set_run_behind(struct set_run *r)
+/* The rest of a run. */
+static wstatus set_run_rest(struct set_run *r, struct reason *why)
+{
+    const wstatus st = set_run_wait(r, why);
+    if (st)
+        r->failed = *why;
+    return set_run_end(r, why);
+}
+
+/* In the child: its words go to a file of the result. */
+static int set_run_child(struct set_run *r, int told)
 {
     char          path[1400];
     struct reason why = {0};
-    const pid_t   pid = fork();
-    if (pid) {
-        set_state_release(r->lock); /* the child has it, too */
-        return pid > 0 ? VERB_FINE : VERB_REFUSED;
-    }
     setsid();
     snprintf(path, sizeof path, "%s/log.txt", r->result);
-    const int in = open("/dev/null", O_RDONLY), out = open(path, O_WRONLY | O_CREAT | O_APPEND, 0640);
+    const int in  = open("/dev/null", O_RDWR | O_CLOEXEC),
+              out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(out, STDERR_FILENO);
+    dup2(out >= 0 ? out : in, STDOUT_FILENO);
+    dup2(out >= 0 ? out : in, STDERR_FILENO);
     wstatus st = set_state_write(r->lock, r->result, &why);
-    st         = st ? st : set_run_wait(r, &why);
-    st         = st ? st : set_run_end(r, &why);
+    close(told); /* the command may return: "set stop" finds this process */
+    if (st)
+        r->failed = why;
+    st = set_run_rest(r, &why);
     if (st)
         failure_print(SET_VERB, st, &why);
     fflush(NULL);
-    _exit(st ? VERB_FAILED : VERB_FINE);
+    return st ? VERB_FAILED : VERB_FINE;
+}
+
+/* The rest of a run in the background: the command returns. */
+static int set_run_behind(struct set_run *r)
+{
+    int  pipes[2], code = VERB_REFUSED;
+    char none;
+    if (pipe2(pipes, O_CLOEXEC) == 0) {
+        fflush(NULL);
+        const pid_t pid = fork();
+        if (pid == 0) {
+            close(pipes[0]);
+            _exit(set_run_child(r, pipes[1]));
+        }
+        close(pipes[1]);
+        code = pid > 0 ? VERB_FINE : VERB_REFUSED;
+        while (pid > 0 && read(pipes[0], &none, 1) < 0 && errno == EINTR)
+            ;
+        close(pipes[0]);
+    }
+    if (code != VERB_FINE) {
+        struct reason why = {0};
+        visible_printf(stderr, SET_VERB ": no process for the run: %s\n", strerror(errno));
+        set_run_end(r, &why);
+    }
+    return code;
 }
 
 static int set_start(const struct set_args *a, struct regstore *store)
@@ -277,17 +330,21 @@ static int set_start(const struct set_args *a, struct regstore *store)
     wstatus              st = collector_set_read(store, a->name, &s, &why);
     set_log_folder(a->common.runtime_dir, log_dir, sizeof log_dir);
     r.log_dir = log_dir;
-    st        = st ? st : set_state_take(a->common.runtime_dir, s.name, &r.lock, &why);
-    st        = st ? st : set_run_begin(&r, &why);
+    struct set_state before;
+    if (!st && set_state_read(a->common.runtime_dir, s.name, &before) && !before.running)
+        snprintf(r.left_over, sizeof r.left_over, "%s", before.result);
+    st = st ? st : set_state_take(a->common.runtime_dir, s.name, &r.lock, &why);
+    st = st ? st : set_run_begin(&r, &why);
     if (st)
         code = failure_print_about(ABOUT_DAEMON, SET_VERB, st, &why);
     else if (a->wait) {
-        st   = set_run_wait(&r, &why);
-        st   = st ? st : set_run_end(&r, &why);
+        st   = set_run_rest(&r, &why);
         code = set_ended(a, &r, st, &why);
     } else {
         code = set_run_behind(&r);
-        if (a->common.json) {
+        if (code != VERB_FINE)
+            ; /* told */
+        else if (a->common.json) {
             struct json *j = json_create(stdout, true);
             json_object(j, NULL);
             json_text(j, "name", s.name);
@@ -296,22 +353,29 @@ static int set_start(const struct set_args *a, struct regstore *store)
             json_destroy(j);
         } else
             visible_printf(stdout, "set %s runs; its result will be in %s\n", s.name, r.result);
-        r.lock = -1;
     }
     set_state_release(r.lock);
     collector_set_finish(&s);
     return code;
 }
 
-static int set_stop(const struct set_args *a)
+static int set_stop(struct set_args *a)
 {
     struct set_state state;
+    set_state_spelling(a->common.runtime_dir, &a->name);
     if (!collector_set_name_fits(a->name) || !set_state_read(a->common.runtime_dir, a->name, &state) ||
         !state.running) {
         visible_printf(stderr, SET_VERB ": set \"%s\" does not run. Do: autologger set list\n", a->name);
         return VERB_FAILED;
     }
-    if (state.pid <= 1 || kill(state.pid, SIGTERM)) {
+    for (unsigned tries = 0; !set_state_signal(a->common.runtime_dir, a->name, state.pid); tries++) {
+        set_state_read(a->common.runtime_dir, a->name, &state); /* another process goes on with the run */
+        if (!state.running || tries < 20) {
+            if (!state.running)
+                break;
+            nanosleep(&(struct timespec){0, 50000000}, NULL);
+            continue;
+        }
         visible_printf(stderr, SET_VERB ": set \"%s\", process %d: %s\n", a->name, (int)state.pid, strerror(errno));
         return VERB_REFUSED;
     }
