@@ -134,8 +134,10 @@ static void unit_goes(struct bus *b, const char *name)
     struct known_unit *k = unit_find(b, name);
     if (!b->reloading)
         unit_drop(b, name);
-    else if (k)
-        k->away = true;
+    else if (k) {
+        k->away   = true;
+        k->loaded = false; /* until systemd says so again */
+    }
 }
 
 static __thread struct known_unit *unit_away; /* twalk has no argument of ours */

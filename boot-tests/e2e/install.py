@@ -27,7 +27,7 @@ WANTED = {
             "share/bash-completion/completions/autologger", *[f"lib/autologger/windows/{name}" for name in
                                                               ("logman", "xperf", "tracerpt", "wevtutil", "xbootmgr", "mc")]],
     "daemon": ["sbin/autologgerd", "lib/autologger/autologger-calm", "lib/autologger/autologger-units", "lib/autologger/autologger-processes", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
-               "lib/systemd/system/autologger-channels.service", "lib/systemd/system/autologger-set@.service", "lib/systemd/system/autologger-set@.timer",
+               "lib/systemd/system/autologger-channels.service", "lib/systemd/system/autologger-set@.service",
                "share/man/man8/autologgerd.8"],
     "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8", "share/man/man8/autologger-init.8",
                   "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",

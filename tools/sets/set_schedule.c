@@ -39,11 +39,15 @@ wstatus set_schedule_put(const char *name, const char *calendar, struct reason *
     bool           was = false;
     wstatus        st  = machine_open(NULL, &machine, why);
     snprintf(unit, sizeof unit, "autologger-set@%s.timer", name);
-    snprintf(path, sizeof path, "/etc/systemd/system/%s.d/schedule.conf", unit);
-    snprintf(text, sizeof text, "[Timer]\nOnCalendar=\nOnCalendar=%s\n", calendar);
+    snprintf(path, sizeof path, "/etc/systemd/system/%s", unit);
+    snprintf(text, sizeof text,
+             "# Made by \"autologger set save\".\n[Unit]\nDescription=autologger: data collector set %s\n"
+             "Documentation=man:autologger-set(1)\n\n[Timer]\nOnCalendar=%s\nAccuracySec=1s\n\n[Install]\n"
+             "WantedBy=timers.target\n",
+             name, calendar);
     if (st || (!*calendar && !machine_has(&machine, path)))
         return st;
-    if (!*calendar) { /* without its file it is no valid timer, and could not be disabled */
+    if (!*calendar) {
         st = set_systemctl(&machine, (const char *const[]){"systemctl", "disable", "--now", unit, NULL}, why);
         st = st ? st : machine_remove(&machine, path, &was, why);
         return st ? st : set_systemctl(&machine, (const char *const[]){"systemctl", "daemon-reload", NULL}, why);

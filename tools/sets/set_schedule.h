@@ -1,5 +1,5 @@
-/* set_schedule.h - the timer of systemd that starts a set: autologger-set@NAME.timer, with the calendar event in a file
- * below /etc/systemd/system.
+/* set_schedule.h - the timer of systemd that starts a set: /etc/systemd/system/autologger-set@NAME.timer, of our own; its
+ * service is the installed autologger-set@.service.
  * Threads: one. */
 #ifndef TOOLS_SETS_SET_SCHEDULE_H
 #define TOOLS_SETS_SET_SCHEDULE_H
