@@ -141,7 +141,8 @@ static void unit_goes(struct bus *b, const char *name)
 }
 
 static __thread struct known_unit *unit_away; /* twalk has no argument of ours */
-static void                        unit_away_find(const void *node, VISIT visit, int depth)
+
+static void unit_away_find(const void *node, VISIT visit, int depth)
 {
     struct known_unit *k = *(struct known_unit *const *)node;
     (void)depth;

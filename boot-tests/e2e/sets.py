@@ -135,6 +135,12 @@ def ends(m):
         a_set(m, "start", "small")
         a_set(m, "stop", "small")
     a_set(m, "start", "web")
+    m.tool("stop", "kernel")
+    state = {s["name"]: s for s in json.loads(a_set(m, "list", "--json").stdout)}["web"]
+    os.unlink(os.path.join(state["result"], "kernel.etl"))
+    r = a_set(m, "stop", "web", expect=1)
+    check("the result is not complete" in r.stderr and "kernel" in r.stderr, r.stderr)
+    a_set(m, "start", "web")
     for name in ("kernel", "requests"):
         m.tool("stop", name)
     end = time.time() + 30

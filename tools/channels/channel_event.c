@@ -103,7 +103,7 @@ bool channel_event_record(struct channel_events *c, const struct etl_event     *
     if (!names.schema->message || !message_text(names.schema, e->payload, e->payload_size, e->is_64bit, &c->message))
         text_printf(&c->message, "%s%s", names.event, text_get(&c->fields));
     record_field(out, "MESSAGE", text_get(&c->message), c->message.length);
-    out->bad = out->bad || c->message.failed || c->fields.failed;
+    out->bad = out->bad || c->message.failed || c->fields.failed || c->name.failed || c->joined.failed;
     return true;
 }
 

@@ -22,7 +22,7 @@ struct channel_list {
     unsigned            unread; /* manifests that could not be read; the first, in words: */
     struct reason       why;
 };
-/* `folder`: of the installed manifests. `store` NULL: no store, and all channels are as by default. */
+/* `folder`: of the installed manifests. `store` NULL: nothing is installed, and there are no channels. */
 wstatus channel_list_load(struct regstore *store, const char *folder, struct channel_list *out, struct reason *why);
 void    channel_list_finish(struct channel_list *list);
 /* By name in any case; NULL: none. */

@@ -121,7 +121,7 @@ wstatus journal_send(int fd, const struct journal_message *r, struct reason *why
 {
     if (r->bad)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a message");
-    if (send(fd, r->data, r->size, MSG_NOSIGNAL) < 0) { /* the caller tries again, or was told to end */
+    if (send(fd, r->data, r->size, MSG_NOSIGNAL) < 0) { /* no loop: a signal must be able to end the service */
         if ((errno == EMSGSIZE || errno == ENOBUFS) && journal_send_file(fd, r))
             return W_SUCCESS;
         return reason_set(why, errno == EAGAIN || errno == EINTR ? W_RETRY : wstatus_from_errno(errno),

@@ -20,7 +20,7 @@ void record_text(struct journal_message *r, const char *name, const char *text);
 /* A field whose name is `prefix` and `name`, with '_' for other characters. */
 void record_named(struct journal_message *r, const char *prefix, const char *name, const char *text);
 void record_finish(struct journal_message *r);
-/* A socket connected to the journal. W_FILE_NOT_FOUND: there is none. */
+/* Connects to the journal's socket. W_FILE_NOT_FOUND: the machine has no such socket. */
 wstatus journal_connect(const char *path, int *fd, struct reason *why);
 /* Sends it, in a file in memory if it is too large for a datagram. The record stays. */
 wstatus journal_send(int fd, const struct journal_message *r, struct reason *why);

@@ -394,3 +394,14 @@ void daemon_memory_close(struct daemon_memory *m)
     free(m->state);
     free(m);
 }
+
+const char *daemon_memory_log_folder(const char *runtime_dir, char *out, size_t size)
+{
+    struct daemon_memory *m = NULL;
+    pid_t                 pid;
+    snprintf(out, size, "/var/log/autologger"); /* the shipped unit's */
+    if (daemon_memory_find(runtime_dir, &pid, NULL) == W_SUCCESS && daemon_memory_open(pid, &m, NULL) == W_SUCCESS)
+        snprintf(out, size, "%.*s", (int)sizeof m->state->log_dir, m->state->log_dir);
+    daemon_memory_close(m);
+    return out;
+}

@@ -42,5 +42,7 @@ wstatus daemon_memory_find(const char *runtime_dir, pid_t *pid, struct reason *w
 /* W_ACCESS_DENIED: another user's process; W_FILE_NOT_FOUND: it holds no such memory; W_REVISION_MISMATCH: of another
  * version of autologger than this one. */
 wstatus daemon_memory_open(pid_t pid, struct daemon_memory **out, struct reason *why);
-void    daemon_memory_close(struct daemon_memory *m); /* NULL: nothing */
+/* The log folder of the daemon at `runtime_dir`, else (none runs, or its memory may not be read) the shipped one. */
+const char *daemon_memory_log_folder(const char *runtime_dir, char *out, size_t size);
+void        daemon_memory_close(struct daemon_memory *m); /* NULL: nothing */
 #endif

@@ -68,7 +68,7 @@ static char *configuration_file(const char *path, size_t most)
     return text;
 }
 
-/* Settings that nobody else may know: net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret. */
+/* Secret settings stay out: net.ipv4.tcp_fastopen_key, net.ipv6.conf.*.stable_secret. */
 static bool configuration_secret(const char *name)
 {
     const char *end = strrchr(name, '_');

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CALENDAR_MOST = 512 };
+
 wstatus set_schedule_check(const char *calendar, struct reason *why)
 {
     struct machine machine;
@@ -13,6 +15,8 @@ wstatus set_schedule_check(const char *calendar, struct reason *why)
     for (const char *p = calendar; *p; p++)
         if (iscntrl((unsigned char)*p) || *p == '%')
             return reason_set(why, W_INVALID_PARAMETER, "Schedule has a control character or a %%");
+    if (strlen(calendar) > CALENDAR_MOST)
+        return reason_set(why, W_INVALID_PARAMETER, "Schedule has more than %d characters", CALENDAR_MOST);
     if (!*calendar)
         return W_SUCCESS;
     wstatus st = machine_open(NULL, &machine, why);

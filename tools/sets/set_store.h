@@ -24,7 +24,8 @@ wstatus collector_sets(struct regstore *store, struct key_names *out, struct rea
 bool collector_set_name_fits(const char *name);
 /* The name as the store has it; false: there is no such set. */
 bool collector_set_spelling(struct regstore *store, const char *name, char out[SET_NAME]);
-/* Reads and checks a set. W_NOT_FOUND: there is none, with what is near; W_INVALID_PARAMETER: a value is wrong. */
+/* Reads and checks a set. W_NOT_FOUND: the store has no such set, and the reason suggests a similar name;
+ * W_INVALID_PARAMETER: a value is wrong. */
 wstatus collector_set_read(struct regstore *store, const char *name, struct collector_set *out, struct reason *why);
 void    collector_set_finish(struct collector_set *s);
 /* The text of a value, or "". */

@@ -75,7 +75,7 @@ static void count_below(struct regstore *store, const char *key, unsigned depth,
     key_names_finish(&names);
 }
 
-/* A mistake in a hive is told with its key: its lines are those of a text that nobody sees. */
+/* Names the key of a mistake in a hive. The user never sees the .reg text and its lines. */
 static void hive_diag(void *ctx, const struct diag *diag)
 {
     const struct import_args *a = ctx;

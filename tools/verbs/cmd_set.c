@@ -14,15 +14,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SET_VERB "autologger set"
-#define LOG_FOLDER "/var/log/autologger" /* the shipped unit's */
 enum { STOP_SECONDS = 120, SET_WAIT = 0x800 };
 struct set_args {
     struct cmdline common;
@@ -234,16 +231,6 @@ static int set_remove(const struct set_args *a, struct regstore *store)
 
 /* ---- start, stop ---- */
 
-static void set_log_folder(const char *runtime_dir, char *out, size_t size)
-{
-    struct daemon_memory *memory = NULL;
-    pid_t                 pid;
-    snprintf(out, size, LOG_FOLDER);
-    if (daemon_memory_find(runtime_dir, &pid, NULL) == W_SUCCESS && daemon_memory_open(pid, &memory, NULL) == W_SUCCESS)
-        snprintf(out, size, "%.*s", (int)sizeof memory->state->log_dir, memory->state->log_dir);
-    daemon_memory_close(memory);
-}
-
 static int set_ended(const struct set_args *a, const struct set_run *r, wstatus st, const struct reason *why)
 {
     if (st)
@@ -328,8 +315,7 @@ static int set_start(const struct set_args *a, struct regstore *store)
     char                 log_dir[512];
     int                  code;
     wstatus              st = collector_set_read(store, a->name, &s, &why);
-    set_log_folder(a->common.runtime_dir, log_dir, sizeof log_dir);
-    r.log_dir = log_dir;
+    r.log_dir               = daemon_memory_log_folder(a->common.runtime_dir, log_dir, sizeof log_dir);
     struct set_state before;
     if (!st && set_state_read(a->common.runtime_dir, s.name, &before) && !before.running)
         snprintf(r.left_over, sizeof r.left_over, "%s", before.result);
@@ -357,6 +343,23 @@ static int set_start(const struct set_args *a, struct regstore *store)
     set_state_release(r.lock);
     collector_set_finish(&s);
     return code;
+}
+
+/* Says what report.txt names as failed; true: it names something. */
+static bool set_report_failed(const char *path)
+{
+    static const char mark[] = "NOT COMPLETE: ";
+    FILE             *from   = fopen(path, "re");
+    char              line[1200];
+    bool              failed = false;
+    for (unsigned i = 0; from && !failed && i < 4 && fgets(line, sizeof line, from); i++)
+        if ((failed = strncmp(line, mark, strlen(mark)) == 0)) {
+            line[strcspn(line, "\n")] = 0;
+            visible_printf(stderr, SET_VERB ": the result is not complete: %s\n", line + strlen(mark));
+        }
+    if (from)
+        fclose(from);
+    return failed;
 }
 
 static int set_stop(struct set_args *a)
@@ -403,7 +406,7 @@ static int set_stop(struct set_args *a)
         json_destroy(j);
     } else
         visible_printf(stdout, "result: %s\n", state.result);
-    return VERB_FINE;
+    return set_report_failed(path) ? VERB_FAILED : VERB_FINE;
 }
 
 int cmd_set(int argc, char **argv)

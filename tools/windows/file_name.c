@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOG_FOLDER "/var/log/autologger" /* the shipped unit's */
-
 /* "C:\x", "%SystemRoot%\x", "\x": a place below the log folder. "C:x" is the first as a shell without quotes gives it. */
 static bool file_is_windows(const char *name)
 {
@@ -69,26 +67,16 @@ const char *file_below_logs(const char *name, struct translation *t)
     return name;
 }
 
-/* The log folder of the running daemon, else the shipped one. */
-static const char *file_log_folder(struct translation *t)
-{
-    struct daemon_memory *memory = NULL;
-    const char           *folder = LOG_FOLDER;
-    pid_t                 pid;
-    if (daemon_memory_find(NULL, &pid, NULL) == W_SUCCESS && daemon_memory_open(pid, &memory, NULL) == W_SUCCESS)
-        folder = translation_text(t, "%.*s", (int)sizeof memory->state->log_dir, memory->state->log_dir);
-    daemon_memory_close(memory);
-    return folder;
-}
-
 const char *file_of_verb(const char *name, struct translation *t)
 {
     struct reason why    = {0};
     char         *mapped = NULL;
     const char   *text   = name;
+    char          folder[PATH_MAX];
     if (!file_is_windows(name))
         return access(name, F_OK) == 0 ? name : file_with_slashes(name, t);
-    if (winpath_map(file_with_drive(name, t), file_log_folder(t), true, &mapped, &why))
+    if (winpath_map(file_with_drive(name, t), daemon_memory_log_folder(NULL, folder, sizeof folder), true, &mapped,
+                    &why))
         translation_fault(t, "%s: %s", name, why.text);
     else
         text = translation_text(t, "%s", mapped);

@@ -239,17 +239,6 @@ static void logman_counters(void *into, option *o, char *const *value, unsigned 
     }
 }
 
-static void logman_nothing(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)o, (void)value, (void)count, (void)t;
-}
-
-static void logman_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)value, (void)count;
-    translation_fault(t, "-%s is not there: %s", o->word, o->as);
-}
-
 /* "win:Error" -> "Error"; "(a,b)" -> "a+b" */
 static const char *logman_words(const char *text, struct translation *t)
 {

@@ -117,6 +117,19 @@ void windows_options_read(const struct windows_syntax *syntax, unsigned count, c
     free(word);
 }
 
+void windows_option_ignore(void *into, const struct windows_option *option, char *const *value, unsigned count,
+                           struct translation *t)
+{
+    (void)into, (void)option, (void)value, (void)count, (void)t;
+}
+
+void windows_option_refuse(void *into, const struct windows_option *option, char *const *value, unsigned count,
+                           struct translation *t)
+{
+    (void)into, (void)value, (void)count;
+    translation_fault(t, "-%s is not there: %s", option->word, option->as);
+}
+
 void windows_options_print(const struct windows_syntax *syntax, FILE *to)
 {
     for (const struct windows_option *o = syntax->option; o->word; o++) {

@@ -36,6 +36,11 @@ struct windows_passed { /* options of autologger itself */
 /* Reads all words; faults are the translation's. */
 void windows_options_read(const struct windows_syntax *syntax, unsigned count, char *const *word, void *into,
                           struct windows_passed *passed, struct translation *t);
+/* For `take`: an option without effect, and one that is refused with the reason in option->as. */
+void windows_option_ignore(void *into, const struct windows_option *option, char *const *value, unsigned count,
+                           struct translation *t);
+void windows_option_refuse(void *into, const struct windows_option *option, char *const *value, unsigned count,
+                           struct translation *t);
 /* The table as the lines of a help. */
 void windows_options_print(const struct windows_syntax *syntax, FILE *to);
 /* The word with '-' for U+2013 and U+2212 at its begin. */

@@ -29,17 +29,6 @@ static void tracerpt_files(void *into, option *o, char *const *value, unsigned c
     tracerpt_word(into, value[0], t);
 }
 
-static void tracerpt_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)o, (void)value, (void)count, (void)t;
-}
-
-static void tracerpt_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)value, (void)count;
-    translation_fault(t, "-%s is not there: %s", o->word, o->as);
-}
-
 static void tracerpt_value(void *into, option *o, char *const *value, unsigned count, struct translation *t)
 {
     (void)into;

@@ -100,11 +100,6 @@ static void wevtutil_refuse(void *into, option *o, char *const *value, unsigned 
     translation_fault(t, "/%s is not there: %s", o->word, o->as);
 }
 
-static void wevtutil_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)o, (void)value, (void)count, (void)t;
-}
-
 static const struct windows_option wevtutil_options[] = {
 #define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/wevtutil.def"

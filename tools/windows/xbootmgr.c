@@ -97,17 +97,6 @@ static void xbootmgr_tag(void *into, option *o, char *const *value, unsigned cou
     ((struct xbootmgr *)into)->tag = value[0];
 }
 
-static void xbootmgr_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)o, (void)value, (void)count, (void)t;
-}
-
-static void xbootmgr_refuse(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)value, (void)count;
-    translation_fault(t, "-%s is not there: %s", o->word, o->as);
-}
-
 static const struct windows_option xbootmgr_options[] = {
 #define O(word, least, most, take, as, verbs, values, help) {word, least, most, take, as, verbs, values, help},
 #include "tools/windows/xbootmgr.def"

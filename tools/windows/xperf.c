@@ -131,11 +131,6 @@ static void xperf_real_time(void *into, option *o, char *const *value, unsigned 
     xperf_session_now(into, t)->asked.real_time = true;
 }
 
-static void xperf_ignore(void *into, option *o, char *const *value, unsigned count, struct translation *t)
-{
-    (void)into, (void)o, (void)value, (void)count, (void)t;
-}
-
 /* "PROVIDER[:KEYWORDS[:LEVEL[:'stack|sid|tsid']]]" */
 static void xperf_provider(struct session_asked *s, char *text, struct translation *t)
 {
