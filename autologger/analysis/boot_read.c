@@ -297,7 +297,8 @@ static wstatus boot_read_open_all(struct boot_builder *w, const char *path, cons
     w->schemas  = o->schemas ? o->schemas : schema_set_new();
     w->failed |= !w->schemas;
     if (!st && !o->no_stacks) {
-        st       = symbols_open(path, &(struct symbols_options){o->folders, o->folder_count}, &w->symbols, why);
+        st       = symbols_open(path, &(struct symbols_options){.folders = o->folders, .folder_count = o->folder_count},
+                                &w->symbols, why);
         w->names = malloc(FRAMES_ROOM * sizeof *w->names);
         w->failed |= !w->names;
     }

@@ -22,6 +22,8 @@ struct frame_name {
     const char *build_id; /* in hex; "": none */
     const char *function; /* demangled; NULL unless FRAME_NAMED */
     uint64_t    offset;   /* in the function, else in the image, else 0 */
+    const char *source;   /* the file of its line; NULL: not asked for, or not known */
+    int         line;
 };
 struct frame_namer {
     /* Gives the frames of the stack that the event is, or carries; 0: it has none. Called for every event that is

@@ -1,5 +1,6 @@
 #include "autologger/plan/filters.h"
 #include "autologger/plan/reading.h"
+#include "autologger/wire/private_providers.h"
 #include "autologger/wire/tracepoint.h"
 
 #include "registry-sim/win32/visible.h"
@@ -251,7 +252,7 @@ wstatus reading_providers(struct plan_reading *r)
         if (!guid_parse_braced(name, &provider->guid))
             provider->status =
                 reason_set(&provider->reason, W_INVALID_PARAMETER, "the key '%s' is not a GUID in braces", name);
-        else
+        else if (!(provider->status = private_provider_refuse(&provider->guid, &provider->reason)))
             read_values(r->store, provider);
         tracepoints_limit(p, provider, &tracepoints);
     }

@@ -1,6 +1,7 @@
 /* enable.c - enables, changes and disables providers while a session runs. See session.h. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
+#include "autologger/wire/private_providers.h"
 
 #include <stdio.h>
 
@@ -50,8 +51,10 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
 {
     struct state_enable *e = enable_place(s, provider);
     char                 key[GUID_TEXT_SIZE]; /* no declaration has such a key */
-    wstatus              st = W_SUCCESS;
+    wstatus              st = private_provider_refuse(provider, why);
 
+    if (st)
+        return st;
     if (s->sealed || atomic_load(&s->phase) >= SESSION_STOPPING)
         return reason_set(why, W_NOT_READY, "session \"%s\" is ending", s->state->name);
     session_expect(s, terms->filter);

@@ -3,6 +3,7 @@
 #include "autologger/consumer/classic_event.h"
 #include "autologger/kernel/source/idmap.h"
 #include "autologger/symbols/elf_find.h"
+#include "autologger/symbols/elf_lines.h"
 #include "autologger/symbols/elf_plt.h"
 
 #include <elfutils/libdwelf.h>
@@ -42,8 +43,9 @@ struct elf_names {
     struct {
         uint64_t from, to;
     } code[CODE_RANGES]; /* executable ranges, in the file's addresses */
-    unsigned     code_count;
-    struct idmap known; /* address in the file + 1 -> struct named */
+    unsigned         code_count;
+    struct elf_lines lines;
+    struct idmap     known; /* address in the file + 1 -> struct named */
 };
 
 static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
@@ -193,6 +195,7 @@ void elf_names_destroy(struct elf_names *n)
 {
     if (!n)
         return;
+    elf_lines_finish(&n->lines);
     if (n->dwfl)
         dwfl_end(n->dwfl);
     for (size_t i = 0; i < n->made_count; i++)
@@ -281,4 +284,11 @@ const char *elf_names_find(struct elf_names *n, uint64_t base, uint64_t address,
         return NULL;
     *start = known->start - n->shift;
     return known->text;
+}
+
+const char *elf_names_line(struct elf_names *n, uint64_t base, uint64_t address, int *line)
+{
+    if (!n->module || !n->placed)
+        return NULL;
+    return elf_lines_find(&n->lines, n->module, address - base + n->shift, line);
 }

@@ -26,4 +26,6 @@ bool              elf_names_found(const struct elf_names *n);
 /* The function at `address` in an image that begins at `base`; *start: its start relative to `base` (modulo 2^64).
  * NULL: none. */
 const char *elf_names_find(struct elf_names *n, uint64_t base, uint64_t address, uint64_t *start);
+/* The source file and line of `address`, by debug information. NULL: none. */
+const char *elf_names_line(struct elf_names *n, uint64_t base, uint64_t address, int *line);
 #endif

@@ -25,6 +25,7 @@ struct symbols_file { /* one that was mapped somewhere */
 };
 struct symbols {
     struct elf_search     search;
+    bool                  lines;
     struct symbols_file  *file;
     size_t                files, capacity;
     struct spaces         spaces;
@@ -135,6 +136,7 @@ wstatus symbols_open(const char *trace, const struct symbols_options *options, s
         return st;
     }
     s->search = (struct elf_search){options->folders, options->folder_count};
+    s->lines  = options->lines;
     while (!s->failed && etl_next(r, &e))
         learn(s, &e);
     etl_reader_close(r);
@@ -251,6 +253,8 @@ static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
         f->names                 = elf_names_create(&wanted, &s->search);
     }
     const char *name = f->names ? elf_names_find(f->names, image->base, at, &start) : NULL;
+    if (name && s->lines)
+        out->source = elf_names_line(f->names, image->base, at, &out->line);
     if (name) {
         out->state    = FRAME_NAMED;
         out->function = name;

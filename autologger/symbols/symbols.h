@@ -12,6 +12,7 @@
 struct symbols_options {
     const char *const *folders; /* searched for files and debug information first; borrowed */
     unsigned           folder_count;
+    bool               lines; /* frames get their source line, where debug information has it */
 };
 struct symbols;
 /* Status of etl_reader_open; W_NOT_ENOUGH_MEMORY without memory. */

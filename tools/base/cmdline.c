@@ -26,9 +26,19 @@ error_t cmdline_option(struct cmdline *c, int key, char *arg)
     }
 }
 
-bool cmdline_parse(const struct argp *argp, int argc, char **argv, void *input, int *code)
+static bool cmdline_parse_by(const struct argp *argp, int argc, char **argv, unsigned flags, void *input, int *code)
 {
-    error_t rc = argp_parse(argp, argc, argv, 0, NULL, input);
+    error_t rc = argp_parse(argp, argc, argv, flags, NULL, input);
     *code      = rc ? VERB_USAGE : VERB_FINE;
     return rc == 0;
+}
+
+bool cmdline_parse(const struct argp *argp, int argc, char **argv, void *input, int *code)
+{
+    return cmdline_parse_by(argp, argc, argv, 0, input, code);
+}
+
+bool cmdline_parse_in_order(const struct argp *argp, int argc, char **argv, void *input, int *code)
+{
+    return cmdline_parse_by(argp, argc, argv, ARGP_IN_ORDER, input, code);
 }

@@ -42,4 +42,6 @@ const char *cmdline_store(void);
 error_t cmdline_option(struct cmdline *c, int key, char *arg);
 /* Parses; false means that *code is the exit code to end with. `input` is passed to the parser. */
 bool cmdline_parse(const struct argp *argp, int argc, char **argv, void *input, int *code);
+/* The same, but options end at the first argument: what follows is another program's. */
+bool cmdline_parse_in_order(const struct argp *argp, int argc, char **argv, void *input, int *code);
 #endif

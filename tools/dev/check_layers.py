@@ -21,7 +21,7 @@ LIBRARIES = {
     "yajl": (("tools/", "autologger/consumer/", "autologger/report/", "autologger/export/"), 99),
     "zlib.h": (("autologger/report/",), 1),
     "perfetto.pb-c.h": (("autologger/export/",), 1),
-    "elfutils/": (("autologger/symbols/",), 3),
+    "elfutils/": (("autologger/symbols/",), 4),
     "gelf.h": (("autologger/symbols/",), 4),
 }
 

@@ -17,7 +17,6 @@ GROUPS = {"ANA": 13, "API": 30, "CON": 23, "COR": 24, "CTL": 24, "ENB": 15, "KRN
 # Open: without a proof, or without a complete one. A test that proves a row removes it from here.
 OPEN = {
     "CTL-22": "a window to set sessions up",
-    "SPC-02": "heap and locks of a process, in a session of its own",
 }
 ROW = re.compile(r"\b([A-Z]{3})-(\d{2})(\.\.(?:[A-Z]{3}-)?\d{2})?\b")
 C_TEST = re.compile(r"/tests/(test|case|golden|fault|live|stress)_\w+\.c$")

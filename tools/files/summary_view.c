@@ -89,7 +89,8 @@ static void members(void *ctx, struct yajl_gen_t *within)
 
 static wstatus watcher_open(struct watcher *w, const char *path, const struct summary_view *how, struct reason *why)
 {
-    wstatus st = symbols_open(path, &(struct symbols_options){how->folders, how->folder_count}, &w->symbols, why);
+    wstatus st = symbols_open(
+        path, &(struct symbols_options){.folders = how->folders, .folder_count = how->folder_count}, &w->symbols, why);
     if (!st && how->symbols && !(w->frames = malloc(FRAMES_MAX * sizeof *w->frames)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for frames");
     return st;

@@ -2,6 +2,7 @@
 #include "tools/live/enablement.h"
 
 #include "autologger/plan/plan.h"
+#include "autologger/wire/private_providers.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/winpath.h"
 #include "tools/base/json_out.h"
@@ -150,6 +151,8 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     st = control_enable_filtered(client, &a->request, a->filter, a->session, a->wait_ms, &why);
     if (st == W_NO_SYSTEM_RESOURCES)
         places_explain(a, client, &why);
+    if (st == W_NOT_SUPPORTED)
+        private_provider_refuse(&a->request.provider, &why);
     if (!st && a->request.code == CTL_CODE_ENABLE) {
         struct names_of_providers names;
         provider_names_load(&names, client);

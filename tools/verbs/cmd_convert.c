@@ -220,7 +220,8 @@ static int cmd_convert_run(struct convert_args *a)
     }
 
     if (!st && !a->no_symbols && a->form != TO_CTF)
-        st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
+        st = symbols_open(a->file, &(struct symbols_options){.folders = a->folders, .folder_count = a->folder_count},
+                          &symbols, &why);
     if (symbols)
         namer = symbols_namer(symbols);
     if (!st) {

@@ -168,7 +168,8 @@ static int dump(struct dump_args *a)
     read_only();
     wstatus st = etl_reader_open(a->file, &reader, &why);
     if (!st && a->symbols)
-        st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
+        st = symbols_open(a->file, &(struct symbols_options){.folders = a->folders, .folder_count = a->folder_count},
+                          &symbols, &why);
     if (!st && symbols) {
         namer             = symbols_namer(symbols);
         a->options.frames = &namer;

@@ -119,7 +119,8 @@ static unsigned all(const char *const *folders, unsigned count, struct symbols *
     assert_int_equal(fwrite(m.data, 1, m.size, f), m.size);
     fclose(f);
     image_free(&m);
-    assert_int_equal(symbols_open(trace, &(struct symbols_options){folders, count}, s, &why), W_SUCCESS);
+    assert_int_equal(symbols_open(trace, &(struct symbols_options){.folders = folders, .folder_count = count}, s, &why),
+                     W_SUCCESS);
     struct frame_namer namer = symbols_namer(*s);
     assert_int_equal(etl_reader_open(trace, &r, NULL), W_SUCCESS);
     while (etl_next(r, &e)) {
@@ -284,7 +285,8 @@ static void ends_tell_what_stacks_are_worth(void **state)
     kernel_symbols();
     assert_int_equal(all(NULL, 0, &s, seen), 4);
     symbols_close(s);
-    assert_int_equal(symbols_open(trace, &(struct symbols_options){NULL, 0}, &s, NULL), W_SUCCESS);
+    assert_int_equal(symbols_open(trace, &(struct symbols_options){.folders = NULL, .folder_count = 0}, &s, NULL),
+                     W_SUCCESS);
     assert_int_equal(etl_reader_open(trace, &r, NULL), W_SUCCESS);
     while (etl_next(r, &e))
         symbols_judge(s, &e);
