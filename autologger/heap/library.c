@@ -1,4 +1,4 @@
-/* library.c - libautologger-heap.so.0 begins: the command "heap" preloads it into a program. Without that command's memory
+/* library.c - libautologger-heap.so begins: the command "heap" preloads it into a program. Without that command's memory
  * its hooks only pass calls on. See stream.h. */
 #include "autologger/heap/stream.h"
 

@@ -7,7 +7,8 @@ import subprocess
 from harness import SOURCE, check, skip
 
 PROGRAMS = {"autologger": ("/usr/bin/autologger", "/autologgerd"), "autologger-initramfs": ("autologger-early",), "libautologger0": ("libautologger.so.0",),
-            "libautologger-trace0": ("libautologger-trace.so.0",), "libautologger-dev": ("/usr/include/",)}
+            "libautologger-trace0": ("libautologger-trace.so.0",), "libautologger-dev": ("/usr/include/",),
+            "python3-autologger": ("dist-packages/autologger/__init__.py", "dist-packages/autologger/_events.abi3.so")}
 r = subprocess.run([SOURCE + "/tools/make-deb", "--lintian", "--as-release"], capture_output=True, text=True, timeout=2500)
 if "missing" in r.stderr and r.returncode == 111:
     skip(r.stderr.strip())

@@ -89,7 +89,8 @@ class Elf:
 def missing(elf, marks):
     """The protections that a program or library lacks, in words. marks: its C library marks valid jump targets, so it can do so too."""
     out, dynamic = [], elf.dynamic
-    library = DT_SONAME in dynamic
+    # a library that a program loads at run time has no name of its own; it is bound to others, and no program
+    library = DT_SONAME in dynamic or bool(dynamic) and not elf.segment(PT_INTERP) and not dynamic.get(DT_FLAGS_1, 0) & 0x08000000
     static = not library and not elf.segment(PT_INTERP)
     if elf.type != ET_DYN or not (library or dynamic.get(DT_FLAGS_1, 0) & 0x08000000):
         out.append("its address is not chosen at each start (PIE)")

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { FIRST_FD = 900 /* far from the numbers that programs expect */, SERVE_MS = 20, VARIABLE_MOST = 64 };
-#define LIBRARY "libautologger-heap.so.0"
+#define LIBRARY "libautologger-heap.so"
 
 static volatile sig_atomic_t heap_child; /* gets the signals that end this command */
 

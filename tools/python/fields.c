@@ -1,0 +1,175 @@
+/* fields.c - see fields.h. */
+#include "tools/python/fields.h"
+
+#include "tools/python/words.h"
+
+#include <string.h>
+
+struct making {
+    PyObject   *root;
+    struct text text;
+    bool        is_64bit, failed;
+};
+
+enum form { FORM_SIGNED, FORM_UNSIGNED, FORM_F32, FORM_F64, FORM_BOOLEAN, FORM_BYTES, FORM_TEXT };
+
+static enum form form_of(uint16_t kind)
+{
+    switch (kind) {
+    case VALUE_I8:
+    case VALUE_I16:
+    case VALUE_I32:
+    case VALUE_I64: return FORM_SIGNED;
+    case VALUE_U8:
+    case VALUE_U16:
+    case VALUE_U32:
+    case VALUE_U64:
+    case VALUE_X8:
+    case VALUE_X16:
+    case VALUE_X32:
+    case VALUE_X64:
+    case VALUE_POINTER:
+    case VALUE_SIZE: return FORM_UNSIGNED;
+    case VALUE_F32: return FORM_F32;
+    case VALUE_F64: return FORM_F64;
+    case VALUE_BOOL8:
+    case VALUE_BOOL32: return FORM_BOOLEAN;
+    case VALUE_BINARY:
+    case VALUE_BYTES:
+    case VALUE_HEXDUMP: return FORM_BYTES;
+    default: return FORM_TEXT;
+    }
+}
+
+static PyObject *number_make(const struct value *v, enum form form)
+{
+    uint64_t n = 0;
+    memcpy(&n, v->data, v->size < sizeof n ? v->size : sizeof n);
+    if (form == FORM_UNSIGNED)
+        return PyLong_FromUnsignedLongLong(n);
+    const unsigned unused = 64 - 8 * (v->size && v->size < 8 ? v->size : 8);
+    return PyLong_FromLongLong((int64_t)(n << unused) >> unused);
+}
+
+static PyObject *float_make(const struct value *v, enum form form)
+{
+    float  narrow = 0;
+    double wide   = 0;
+    if (form == FORM_F32)
+        memcpy(&narrow, v->data, v->size < sizeof narrow ? v->size : sizeof narrow);
+    else
+        memcpy(&wide, v->data, v->size < sizeof wide ? v->size : sizeof wide);
+    return PyFloat_FromDouble(form == FORM_F32 ? (double)narrow : wide);
+}
+
+static PyObject *value_make(struct making *m, const struct schema_field *f, const struct value *v)
+{
+    const enum form form = f->map ? FORM_TEXT : form_of(f->kind);
+    enum value_json json;
+    if (form <= FORM_UNSIGNED)
+        return number_make(v, form);
+    if (form <= FORM_F64)
+        return float_make(v, form);
+    if (form == FORM_BYTES)
+        return PyBytes_FromStringAndSize((const char *)v->data, (Py_ssize_t)v->size);
+    if (form == FORM_BOOLEAN) {
+        uint32_t n = 0;
+        memcpy(&n, v->data, v->size < sizeof n ? v->size : sizeof n);
+        return PyBool_FromLong(n != 0);
+    }
+    text_cut(&m->text, 0);
+    walk_text(f, v, m->is_64bit, &m->text, &json);
+    return PyUnicode_DecodeUTF8(text_get(&m->text), (Py_ssize_t)m->text.length, "replace");
+}
+
+/* The list or dict under `key`, made where it is missing; borrowed. */
+static PyObject *inner(PyObject *outer, PyObject *key, bool list)
+{
+    PyObject *there = PyDict_GetItemWithError(outer, key);
+    if (there || PyErr_Occurred())
+        return there;
+    there = list ? PyList_New(0) : PyDict_New();
+    if (!there)
+        return NULL;
+    const int failed = PyDict_SetItem(outer, key, there);
+    Py_DECREF(there); /* the dict has it */
+    return failed ? NULL : there;
+}
+
+/* The dict that holds the members of one struct; borrowed. */
+static PyObject *struct_of(PyObject *outer, const struct walk_level *level)
+{
+    PyObject *key = words_get(level->field->name);
+    PyObject *at  = key ? inner(outer, key, level->in_array) : NULL;
+    Py_XDECREF(key);
+    if (!at || !level->in_array)
+        return at;
+    while (PyList_Size(at) <= level->element) {
+        PyObject *made = PyDict_New();
+        if (!made || PyList_Append(at, made)) {
+            Py_XDECREF(made);
+            return NULL;
+        }
+        Py_DECREF(made);
+    }
+    return PyList_GetItem(at, level->element);
+}
+
+static bool value_put(struct making *m, PyObject *into, const struct walk_level *level, const struct value *v)
+{
+    PyObject *key = words_get(level->field->name), *made = key ? value_make(m, level->field, v) : NULL;
+    PyObject *list = made && level->in_array ? inner(into, key, true) : NULL;
+    bool      ok   = made && (level->in_array ? list && !PyList_Append(list, made) : !PyDict_SetItem(into, key, made));
+    Py_XDECREF(key);
+    Py_XDECREF(made);
+    return ok;
+}
+
+static bool on_value(void *ctx, const struct walk_place *place, const struct value *v)
+{
+    struct making *m  = ctx;
+    PyObject      *at = m->root;
+    if (place->levels[place->depth].field->flags & FIELD_HIDDEN)
+        return true;
+    for (unsigned i = 0; i < place->depth && at; i++)
+        at = struct_of(at, &place->levels[i]);
+    m->failed = !at || !value_put(m, at, &place->levels[place->depth], v);
+    return !m->failed;
+}
+
+/* A walk delivers no value of an empty array. */
+static void empty_arrays(struct making *m, const struct schema_event *s)
+{
+    for (unsigned i = 0; i < s->top_count && !m->failed; i++) {
+        const struct schema_field *f = &s->fields[i];
+        PyObject *key = f->flags & FIELD_COUNT_OF && !(f->flags & FIELD_HIDDEN) ? words_get(f->name) : NULL;
+        if (key)
+            m->failed = !inner(m->root, key, true);
+        Py_XDECREF(key);
+    }
+}
+
+PyObject *fields_make(const struct etl_event *e, const struct decoded *names, bool *whole)
+{
+    struct making m    = {.root = PyDict_New(), .is_64bit = e->is_64bit};
+    uint32_t      used = 0;
+    *whole             = !e->payload_size;
+    if (!m.root || !names->schema)
+        return m.root;
+    const struct schema_event *s = names->schema;
+    if (walk_is_flat(s)) {
+        struct value values[WALK_VALUES];
+        unsigned     count;
+        *whole = walk_values(s, e->payload, e->payload_size, values, &count, &used) == DECODE_OK;
+        for (unsigned i = 0; i < count && !m.failed; i++)
+            m.failed = !value_put(&m, m.root, &(struct walk_level){.field = &s->fields[i]}, &values[i]);
+    } else {
+        *whole = walk_payload(s, e->payload, e->payload_size, e->is_64bit, on_value, &m, &used) == DECODE_OK;
+        if (*whole)
+            empty_arrays(&m, s);
+    }
+    text_finish(&m.text);
+    if (m.failed)
+        Py_CLEAR(m.root);
+    return m.root;
+}
