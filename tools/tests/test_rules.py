@@ -131,13 +131,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("ANA-13: neither", out)
         self.assertNotIn("ANA-12", out)
-        self.put("docs/DIFFERENCES.md", "| there is none <!-- ANA-13 CTL-22 --> |")
+        self.put("docs/DIFFERENCES.md", "| there is none <!-- ANA-13 --> |")
         self.put("boot-tests/e2e/y.py", '"""Proves: ANA-99."""')
         self.put("boot-tests/CMakeLists.txt", "al_e2e(y live 90)\n")
         self.put("tools/x.c", "/* SES-01: not a test */")
         code, out = run("rows", self.folder)
         self.assertEqual((code, any(f"ANA-{n:02}" in out for n in range(1, 14))), (1, False), out)
-        for part in ("no row ANA-99", "CTL-22: docs/DIFFERENCES.md names it", "SES-01: neither"):
+        for part in ("no row ANA-99", "SES-01: neither"):
             self.assertIn(part, out)
 
     def test_rows_are_named_by_tests_that_run(self):

@@ -111,7 +111,7 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def open(self, path, ready="document.documentElement.dataset.ready === 'yes'", timeout=60):
-        self.ask("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        self.ask("Page.navigate", url=path if str(path).startswith("http://") else pathlib.Path(path).resolve().as_uri())
         self.until(f"document.readyState === 'complete' && ({ready})", timeout)
 
     def run(self, expression):

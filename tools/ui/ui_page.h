@@ -1,0 +1,7 @@
+/* ui_page.h - the window's page: one document with its style and scripts inside. Threads: any. */
+#ifndef TOOLS_UI_PAGE_H
+#define TOOLS_UI_PAGE_H
+#include <stddef.h>
+/* malloc; NULL: no memory. */
+char *ui_page_make(size_t *size);
+#endif
