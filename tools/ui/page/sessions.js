@@ -14,7 +14,10 @@ U.views.sessions = {
     U.get('flags').replaceChildren(...U.list(kernel.out).filter((k) => k.supported !== 'no').map((k) => U.element('option', null, { value: k.name })));
   },
   async rows(quiet) {
+    if (quiet && this.asked) return; /* a slow machine gets no second question before it has answered the first */
+    this.asked = (this.asked || 0) + 1;
     const r = await U.run(['sessions', '--json']).catch(() => null);
+    this.asked--;
     if (!r) return;
     const rows = U.list(r.out);
     if (r.code !== 0 && !quiet) U.say(U.message(r), true);
