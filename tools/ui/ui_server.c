@@ -30,8 +30,9 @@ enum {
     F(start_daemon) \
     F(stop_daemon) \
     F(get_daemon_info) \
-    F(create_response_from_buffer) F(create_response_from_callback) F(add_response_header) F(queue_response) \
-        F(destroy_response) F(lookup_connection_value)
+    F(create_response_from_buffer) \
+    F(create_response_from_callback) F(add_response_header) F(queue_response) F(destroy_response) \
+        F(lookup_connection_value)
 static struct {
 #define F(name) __typeof__(&MHD_##name) name;
     FUNCTIONS(F)
