@@ -5,6 +5,7 @@
 #include "autologger/consumer/stack_keys.h"
 #include "registry-sim/base/cursor.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,40 +41,82 @@ struct heap_read {
     uint64_t           until; /* stop behind this many events of the heap; 0: never */
     uint64_t           events, peak_at;
     struct etl_reader *reader;
+    struct frame_name *room; /* for the names of one stack */
     bool               failed, any;
+    bool               ending; /* an exec began: the next event tells whether it worked */
 };
 
 /* ---- stacks ---- */
 
-static char *text_of(const char *text) { return strdup(text ? text : ""); }
+/* Frames by their content. */
+struct heap_names {
+    struct idmap by_hash; /* struct heap_name, the latest first */
+};
+struct heap_name {
+    struct heap_name *next; /* of the same hash */
+    struct heap_frame frame;
+};
 
-static bool frame_set(struct heap_frame *f, const struct frame_name *n)
+static uint64_t heap_text_hash(uint64_t h, const char *text)
 {
-    char text[512];
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211); /* FNV-1a */
+    return (h ^ 0xFF) * UINT64_C(1099511628211);
+}
+
+static const struct heap_frame *heap_frame_of(struct heap_read *r, const struct frame_name *n)
+{
+    char        text[512];
+    const char *module = n->module ? n->module : "", *source = n->source ? n->source : "";
     if (n->function)
         snprintf(text, sizeof text, "%s", n->function);
     else if (n->module)
         snprintf(text, sizeof text, "%s+0x%" PRIx64, n->module, n->offset);
     else
         snprintf(text, sizeof text, "0x%" PRIx64, n->address);
-    *f = (struct heap_frame){text_of(text), text_of(n->module), text_of(n->source), n->line};
-    return f->text && f->module && f->source;
+    const uint64_t h =
+        heap_text_hash(heap_text_hash(heap_text_hash(UINT64_C(1469598103934665603), text), module), source) +
+        (uint64_t)n->line;
+    struct heap_name *first = idmap_get(&r->h->names->by_hash, h), *at = first;
+    while (at && (strcmp(at->frame.text, text) || strcmp(at->frame.module, module) ||
+                  strcmp(at->frame.source, source) || at->frame.line != n->line))
+        at = at->next;
+    if (at)
+        return &at->frame;
+    at = calloc(1, sizeof *at);
+    if (at)
+        *at = (struct heap_name){first, {strdup(text), strdup(module), strdup(source), n->line}};
+    if (!at || !at->frame.text || !at->frame.module || !at->frame.source || !idmap_put(&r->h->names->by_hash, h, at))
+        r->failed = true; /* what was made is lost with the report */
+    return at ? &at->frame : NULL;
+}
+
+static void names_destroy(struct heap_names *names)
+{
+    for (size_t i = 0; names && i < names->by_hash.capacity; i++)
+        for (struct heap_name *n = names->by_hash.slot[i].value, *next; n; n = next) {
+            next = n->next;
+            free(n->frame.text);
+            free(n->frame.module);
+            free(n->frame.source);
+            free(n);
+        }
+    if (names)
+        idmap_finish(&names->by_hash);
+    free(names);
 }
 
 static void frames_name(struct heap_read *r, struct heap_stack *s, const struct etl_event *e)
 {
-    struct frame_name *names = calloc(FRAMES_MOST, sizeof *names);
     struct frame_namer namer = symbols_namer(r->symbols);
-    unsigned           n = names ? namer.stack(namer.ctx, e, names, FRAMES_MOST) : 0, from = 0;
-    while (from < n && names[from].module && strncmp(names[from].module, LIBRARY, strlen(LIBRARY)) == 0)
+    unsigned           n = namer.stack(namer.ctx, e, r->room, FRAMES_MOST), from = 0;
+    while (from < n && r->room[from].module && strncmp(r->room[from].module, LIBRARY, strlen(LIBRARY)) == 0)
         from++;
     s->frame = n > from ? calloc(n - from, sizeof *s->frame) : NULL;
-    for (unsigned i = from; i < n && s->frame; i++) {
-        s->frames++;
-        r->failed |= !frame_set(&s->frame[i - from], &names[i]);
-    }
-    r->failed |= !names || (n > from && !s->frame);
-    free(names);
+    for (unsigned i = from; i < n && s->frame; i++)
+        if (!(s->frame[s->frames++] = heap_frame_of(r, &r->room[i])))
+            s->frames--;
+    r->failed |= n > from && !s->frame;
 }
 
 /* The index of the stack under a key; SIZE_MAX without memory. */
@@ -217,7 +260,9 @@ static void on_collision(struct heap_read *r, const struct etl_event *e, struct 
 static void on_acquired(struct heap_read *r, const struct etl_event *e, struct cursor *c)
 {
     const uint64_t    lock = cur_u64(c), ns = cur_u64(c);
-    struct heap_wait *w = cur_ok(c) ? heap_wait_of(r, e->thread_id) : NULL;
+    const int32_t     result = (int32_t)cur_u32(c);
+    const bool        got    = result == 0 || result == EOWNERDEAD;
+    struct heap_wait *w      = cur_ok(c) ? heap_wait_of(r, e->thread_id) : NULL;
     if (!w || w->lock != lock)
         return;
     r->h->totals.wait_ns += ns;
@@ -228,9 +273,9 @@ static void on_acquired(struct heap_read *r, const struct etl_event *e, struct c
             s->longest_ns = ns;
             s->owner      = w->owner;
         }
-        s->unfinished--;
+        s->unfinished -= got;
     }
-    r->h->totals.unfinished--;
+    r->h->totals.unfinished -= got;
     w->lock = 0;
 }
 
@@ -285,6 +330,8 @@ static void heap_event(struct heap_read *r, const struct etl_event *e)
     const bool          heap = hook >= HOOK_HEAP_CREATE && hook <= HOOK_HEAP_FREE;
     r->any |= heap || hook == HOOK_CRITSEC_COLLISION;
     r->events++;
+    if (r->ending && (heap || hook == HOOK_CRITSEC_COLLISION || hook == HOOK_CRITSEC_ACQUIRED))
+        r->ending = false; /* a new program begins with Create; any other event: the exec failed */
     if (heap)
         cur_u64(&c); /* HeapHandle */
     if (hook == HOOK_HEAP_ALLOC) {
@@ -300,6 +347,9 @@ static void heap_event(struct heap_read *r, const struct etl_event *e)
         on_realloc(r, e, &c);
     } else if (hook == HOOK_HEAP_CREATE) {
         blocks_clear(r);
+    } else if (hook == HOOK_HEAP_DESTROY) {
+        r->ending =
+            e->payload_size >= sizeof(uint64_t) && memcmp(e->payload, "\0\0\0\0\0\0\0\0", sizeof(uint64_t)) != 0;
     } else if (hook == HOOK_CRITSEC_COLLISION) {
         t->unfinished++;
         on_collision(r, e, &c);
@@ -317,10 +367,10 @@ static void heap_event(struct heap_read *r, const struct etl_event *e)
 static int frames_compare(const struct heap_stack *x, const struct heap_stack *y)
 {
     for (unsigned i = 0; i < x->frames && i < y->frames; i++) {
-        const struct heap_frame *a = &x->frame[i], *b = &y->frame[i];
-        int                      c = strcmp(a->text, b->text);
-        c                          = c ? c : strcmp(a->source, b->source);
-        c                          = c ? c : a->line - b->line;
+        const struct heap_frame *a = x->frame[i], *b = y->frame[i];
+        int                      c = a == b ? 0 : strcmp(a->text, b->text);
+        c                          = c || a == b ? c : strcmp(a->source, b->source);
+        c                          = c || a == b ? c : a->line - b->line;
         if (c)
             return c;
     }
@@ -329,15 +379,7 @@ static int frames_compare(const struct heap_stack *x, const struct heap_stack *y
 
 static int heap_by_frames(const void *a, const void *b) { return frames_compare(a, b); }
 
-static void stack_finish(struct heap_stack *s)
-{
-    for (unsigned i = 0; i < s->frames; i++) {
-        free(s->frame[i].text);
-        free(s->frame[i].module);
-        free(s->frame[i].source);
-    }
-    free(s->frame);
-}
+static void stack_finish(struct heap_stack *s) { free(s->frame); }
 
 static void stack_join(struct heap_stack *to, struct heap_stack *from)
 {
@@ -379,6 +421,7 @@ static void read_finish(struct heap_read *r)
         idmap_finish(owning[k]);
     }
     idmap_finish(&r->stacks);
+    free(r->room);
 }
 
 /* One reading; *peak_at: the number of the event of most bytes. `until`: 0, or the number of the last event. */
@@ -386,11 +429,15 @@ static wstatus read_once(const char *file, struct symbols *symbols, uint64_t unt
                          uint64_t *peak_at, struct reason *why)
 {
     struct etl_event e;
-    struct heap_read r = {.symbols = symbols, .h = calloc(1, sizeof *r.h)};
-    wstatus st = r.h ? etl_reader_open(file, &r.reader, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
+    struct heap_read r = {.symbols = symbols, .h = calloc(1, sizeof *r.h), .room = calloc(FRAMES_MOST, sizeof *r.room)};
+    if (r.h)
+        r.h->names = calloc(1, sizeof *r.h->names);
+    wstatus st = r.h && r.h->names && r.room ? etl_reader_open(file, &r.reader, why)
+                                             : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
     *out       = NULL;
     if (st) {
-        free(r.h);
+        heap_destroy(r.h);
+        free(r.room);
         return st;
     }
     r.h->totals.events_lost = etl_reader_header(r.reader)->raw.events_lost;
@@ -400,6 +447,10 @@ static wstatus read_once(const char *file, struct symbols *symbols, uint64_t unt
         on_stack(&r, &e);
     etl_reader_close(r.reader);
     *peak_at = r.peak_at;
+    if (r.ending && !until) {
+        blocks_clear(&r);
+        r.h->totals.replaced = true;
+    }
     read_finish(&r);
     places_join(r.h);
     if (r.failed || !r.any) {
@@ -429,6 +480,7 @@ void heap_destroy(struct heap *h)
     for (size_t i = 0; i < h->stacks; i++)
         stack_finish(&h->stack[i]);
     free(h->stack);
+    names_destroy(h->names);
     free(h);
 }
 
@@ -437,6 +489,8 @@ static int by_left(const void *a, const void *b)
     const struct heap_stack *x = a, *y = b;
     if (x->bytes_left != y->bytes_left)
         return x->bytes_left > y->bytes_left ? -1 : 1;
+    if (x->blocks_left != y->blocks_left) /* of malloc(0) */
+        return x->blocks_left > y->blocks_left ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
@@ -447,6 +501,8 @@ static int by_waits(const void *a, const void *b)
         return x->unfinished > 0 ? -1 : 1;
     if (x->wait_ns != y->wait_ns)
         return x->wait_ns > y->wait_ns ? -1 : 1;
+    if (x->waits != y->waits)
+        return x->waits > y->waits ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;
 }
 

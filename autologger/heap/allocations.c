@@ -3,9 +3,8 @@
  * also in the trace. A realloc releases and allocates in one call: its event carries the moment when it began.
  * Threads: any. Not for: memory that a program takes from the kernel itself (mmap, brk), allocators that do not go
  * through malloc. Layouts: as Windows' HeapAlloc, HeapRealloc, HeapFree; StartTime at the end of HeapRealloc is ours. */
-#include "autologger/heap/here.h"
+#include "autologger/heap/library.h"
 #include "autologger/heap/next.h"
-#include "autologger/heap/stream.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,9 +12,7 @@
 enum { HEAP_EVENT = 2 /* version */, SOURCE_CALL = 0 };
 #define HEAP_HANDLE UINT64_C(1) /* the program's one heap */
 
-bool heap_allocations; /* traced */
-
-static inline bool allocations_traced(void) { return heap_allocations && !stream_inside && stream_on(); }
+static inline bool allocations_traced(void) { return library_traces(&library.allocations); }
 
 static inline void tell_alloc(const void *p, size_t size, const struct stack_begin *where)
 {
@@ -64,7 +61,7 @@ void *malloc(size_t size)
         return early_memory(size, 0);
     void *p = next.malloc(size);
     if (p && allocations_traced()) {
-        const struct stack_begin where = HERE(malloc);
+        const struct stack_begin where = HERE();
         tell_alloc(p, size, &where);
     }
     return p;
@@ -86,7 +83,7 @@ void *calloc(size_t count, size_t size)
         return __builtin_mul_overflow(count, size, &bytes) ? NULL : early_memory(bytes, 0);
     void *p = next.calloc(count, size);
     if (p && allocations_traced()) {
-        const struct stack_begin where = HERE(calloc);
+        const struct stack_begin where = HERE();
         tell_alloc(p, count * size, &where);
     }
     return p;
@@ -120,19 +117,8 @@ static void *reallocate(void *old, size_t size, const struct stack_begin *where)
 
 void *realloc(void *old, size_t size)
 {
-    const struct stack_begin where = HERE(realloc);
+    const struct stack_begin where = HERE();
     return reallocate(old, size, &where);
-}
-
-void *reallocarray(void *old, size_t count, size_t size)
-{
-    const struct stack_begin where = HERE(reallocarray);
-    size_t                   bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return reallocate(old, bytes, &where);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t size)
@@ -141,7 +127,7 @@ int posix_memalign(void **out, size_t alignment, size_t size)
         return (*out = early_memory(size, alignment)) ? 0 : ENOMEM;
     const int failed = next.posix_memalign(out, alignment, size);
     if (!failed && *out && allocations_traced()) {
-        const struct stack_begin where = HERE(posix_memalign);
+        const struct stack_begin where = HERE();
         tell_alloc(*out, size, &where);
     }
     return failed;
@@ -155,7 +141,7 @@ int posix_memalign(void **out, size_t alignment, size_t size)
             return early_memory(size, alignment); \
         void *p = next.name arguments; \
         if (p && allocations_traced()) { \
-            const struct stack_begin where = HERE(name); \
+            const struct stack_begin where = HERE(); \
             tell_alloc(p, size, &where); \
         } \
         return p; \

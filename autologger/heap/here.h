@@ -19,5 +19,19 @@ static inline __attribute__((always_inline)) struct unwind_frame here_frame(void
                                  (uint64_t)(uintptr_t)__builtin_dwarf_cfa(), f[0]};
 #endif
 }
-#define HERE(hook) ((struct stack_begin){(uint64_t)(uintptr_t)(hook), here_frame()})
+
+/* An address in this function; that of a hook by its name may be the program's own entry for it. */
+static inline __attribute__((always_inline)) uint64_t here_address(void)
+{
+    uint64_t at;
+#if defined(__x86_64__)
+    __asm__("lea 0(%%rip), %0" : "=r"(at));
+#elif defined(__aarch64__)
+    __asm__("adr %0, ." : "=r"(at));
+#else
+    at = 0;
+#endif
+    return at;
+}
+#define HERE() ((struct stack_begin){here_address(), here_frame()})
 #endif

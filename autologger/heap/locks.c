@@ -2,17 +2,14 @@
  * the owner and the stack, and one when it ends. A lock that is free costs one try and no event.
  * Threads: any. Not for: locks that a program makes of futexes itself (Rust's, Go's), condition variables.
  * Layouts: Collision as Windows'; Acquired is ours: the lock, nanoseconds of waiting, the result. */
-#include "autologger/heap/here.h"
+#include "autologger/heap/library.h"
 #include "autologger/heap/next.h"
-#include "autologger/heap/stream.h"
 
 #include <errno.h>
 #include <time.h>
 
 enum { LOCK_EVENT = 2 /* version */ };
-bool heap_locks; /* traced */
-
-static inline bool locks_traced(void) { return heap_locks && !stream_inside && stream_on(); }
+static inline bool locks_traced(void) { return library_traces(&library.locks); }
 
 static uint64_t now_ns(void)
 {
@@ -26,10 +23,12 @@ static void tell_waiting(const void *lock, uint64_t owner, const struct stack_be
     const struct {
         uint32_t lock_count, spin_count;
         uint64_t owner, lock;
-    } event       = {1, 0, owner, (uint64_t)(uintptr_t)lock};
-    stream_inside = true;
+    } event         = {1, 0, owner, (uint64_t)(uintptr_t)lock};
+    const int error = errno;
+    stream_inside   = true;
     stream_event(HOOK_CRITSEC_COLLISION, LOCK_EVENT, &event, sizeof event, where);
     stream_inside = false;
+    errno         = error;
 }
 
 static void tell_acquired(const void *lock, uint64_t ns, int result)
@@ -79,7 +78,7 @@ static uint64_t rwlock_owner(const pthread_rwlock_t *l)
         const int tried = next.attempt(lock); \
         if (tried != EBUSY) \
             return tried; \
-        const struct stack_begin where = HERE(name); \
+        const struct stack_begin where = HERE(); \
         tell_waiting(lock, owner, &where); \
         const uint64_t began = now_ns(); \
         const int result     = next.name arguments; \
@@ -96,19 +95,37 @@ LOCK(pthread_rwlock_rdlock, pthread_rwlock_t, (pthread_rwlock_t * lock), (lock),
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_t, (pthread_rwlock_t * lock), (lock), pthread_rwlock_trywrlock,
      rwlock_owner(lock))
 
-int mtx_lock(mtx_t *lock)
-{
-    if (!next_found())
-        return thrd_success;
-    if (!locks_traced())
-        return next.mtx_lock(lock);
-    const int tried = next.mtx_trylock(lock);
-    if (tried != thrd_busy)
-        return tried;
-    const struct stack_begin where = HERE(mtx_lock);
-    tell_waiting(lock, mutex_owner((const pthread_mutex_t *)(const void *)lock), &where);
-    const uint64_t began  = now_ns();
-    const int      result = next.mtx_lock(lock);
-    tell_acquired(lock, now_ns() - began, result);
-    return result;
-}
+LOCK(pthread_rwlock_timedrdlock, pthread_rwlock_t, (pthread_rwlock_t * lock, const struct timespec *until),
+     (lock, until), pthread_rwlock_tryrdlock, rwlock_owner(lock))
+LOCK(pthread_rwlock_timedwrlock, pthread_rwlock_t, (pthread_rwlock_t * lock, const struct timespec *until),
+     (lock, until), pthread_rwlock_trywrlock, rwlock_owner(lock))
+LOCK(pthread_rwlock_clockrdlock, pthread_rwlock_t,
+     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
+     pthread_rwlock_tryrdlock, rwlock_owner(lock))
+LOCK(pthread_rwlock_clockwrlock, pthread_rwlock_t,
+     (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
+     pthread_rwlock_trywrlock, rwlock_owner(lock))
+
+/* A lock of C11 is one of the threads library; its results have other numbers. */
+#define C11_LOCK(name, parameters, arguments) \
+    int name parameters \
+    { \
+        if (!next_found()) \
+            return thrd_success; \
+        if (!locks_traced()) \
+            return next.name arguments; \
+        const int tried = next.mtx_trylock(lock); \
+        if (tried != thrd_busy) \
+            return tried; \
+        const struct stack_begin where = HERE(); \
+        tell_waiting(lock, mutex_owner((const pthread_mutex_t *)(const void *)lock), &where); \
+        const uint64_t began = now_ns(); \
+        const int result     = next.name arguments; \
+        tell_acquired(lock, now_ns() - began, \
+                      result == thrd_success    ? 0 \
+                      : result == thrd_timedout ? ETIMEDOUT \
+                                                : EINVAL); \
+        return result; \
+    }
+C11_LOCK(mtx_lock, (mtx_t * lock), (lock))
+C11_LOCK(mtx_timedlock, (mtx_t * lock, const struct timespec *until), (lock, until))

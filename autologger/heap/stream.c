@@ -29,28 +29,79 @@ enum {
     PROBES      = 16,
     PATIENCE_MS = 10000,
     WAIT_MS     = 100,
-    RECORD_MOST = (int)sizeof(struct etl_system_header) + STREAM_PAYLOAD,
     IMAGE_EVENT = 3, /* version */
     STACK_EVENT = 2,
-    NOTES_MOST  = 4096
+    NOTES_MOST  = 4096,
+    ROOMS       = 256, /* work spaces: threads that write at one time */
+    TRIES       = 256, /* before a thread sleeps for a slot or a room */
+    TRACED      = 1,
+    GIVEN_UP    = 2
+};
+
+struct stack {
+    struct { /* KeyCreate */
+        uint64_t key, frame[FRAMES_MOST];
+    } made;
+    unsigned count;
+    bool     is_new;
+};
+/* Work space of one event: the stacks of programs may be small. */
+struct event_room {
+    struct unwind_room unwind; /* first: image_event finds the rest by it */
+    uint32_t           taken;
+    struct stack       stack;
+    uint8_t            payload[STREAM_PAYLOAD];
+    char               path[UNWIND_PATH];
 };
 
 static struct {
     struct heap_shared  *shared;
-    uint32_t             pid, slots;
+    int                  fd;
+    uint32_t             pid, slots, first_generation;
     struct session_clock clock;
     uint64_t            *keys;
-} stream;
-/* In memory that a child does not inherit: zero in a process that was made by fork. */
+    struct event_room   *rooms;
+} stream = {.fd = -1};
+/* TRACED or GIVEN_UP, in memory that a child does not inherit: zero in a process that was made by fork. */
 static volatile uint32_t *on;
 __thread bool             stream_inside;
 static __thread uint32_t  own_tid __attribute__((tls_model("initial-exec")));
 
-bool stream_on(void) { return on && *on; }
+bool  stream_on(void) { return on && *on; }
+int   stream_fd(void) { return stream.fd; }
+pid_t stream_pid(void) { return stream_on() ? (pid_t)stream.pid : 0; }
+
+void stream_own_allocator(void) { __atomic_store_n(&stream.shared->own_allocator, 1, __ATOMIC_RELEASE); }
 
 uint64_t stream_now(void) { return clock_read(&stream.clock); }
 
 static void futex_wake(uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }
+
+/* A thread of a high priority must let the one run that it waits for. */
+static void turn_wait(unsigned tries)
+{
+    const struct timespec moment = {0, 50000};
+    if (tries % TRIES == TRIES - 1)
+        nanosleep(&moment, NULL);
+}
+
+static inline uint32_t thread_id(void)
+{
+    if (!own_tid)
+        own_tid = (uint32_t)syscall(SYS_gettid);
+    return own_tid;
+}
+
+static struct event_room *room_take(void)
+{
+    for (unsigned tries = 0, n = thread_id() % ROOMS;; tries++, n = (n + 1) % ROOMS) {
+        struct event_room *r = &stream.rooms[n];
+        if (!__atomic_exchange_n(&r->taken, 1, __ATOMIC_ACQUIRE))
+            return r;
+        turn_wait(tries);
+    }
+}
+static void room_release(struct event_room *r) { __atomic_store_n(&r->taken, 0, __ATOMIC_RELEASE); }
 
 /* ---- slots ---- */
 
@@ -65,8 +116,7 @@ static struct heap_slot *slot_take(uint32_t *number)
             return s;
         }
         n = n + 1 == stream.slots ? 0 : n + 1;
-        if (tries > 2 * stream.slots)
-            sched_yield();
+        turn_wait(tries);
     }
 }
 
@@ -76,15 +126,14 @@ static void slot_release(struct heap_slot *s) { __atomic_store_n(&s->lock, 0, __
 static __attribute__((noinline)) bool slot_wait(struct heap_slot *s)
 {
     struct heap_shared *h    = stream.shared;
-    uint64_t            tail = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
-    for (int ms = 0; s->head - tail >= HEAP_BUFFERS - 1; ms += WAIT_MS) {
+    const uint32_t      head = heap_at_head(s->at);
+    for (int ms = 0;; ms += WAIT_MS) {
         const uint32_t room = __atomic_load_n(&h->room, __ATOMIC_ACQUIRE);
-        tail                = __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE);
-        if (s->head - tail < HEAP_BUFFERS - 1)
-            break;
+        if (head - __atomic_load_n(&s->tail, __ATOMIC_ACQUIRE) < HEAP_BUFFERS - 1)
+            return true;
         if (ms >= PATIENCE_MS) {
             __atomic_store_n(&h->given_up, 1, __ATOMIC_RELEASE);
-            *on = 0;
+            *on = GIVEN_UP;
             return false;
         }
         struct timespec t = {0, WAIT_MS * 1000000};
@@ -92,34 +141,34 @@ static __attribute__((noinline)) bool slot_wait(struct heap_slot *s)
         if (__atomic_load_n(&h->room, __ATOMIC_ACQUIRE) != room)
             ms = 0; /* it works */
     }
-    return true;
 }
 
-/* Room for `size` bytes in the slot's buffer; NULL: the collector is gone. */
+/* Room for `size` bytes in the slot's buffer; NULL: the collector is gone. One store hands a full buffer over. */
 static inline uint8_t *slot_room(struct heap_slot *s, uint32_t number, uint32_t size)
 {
-    if (s->filled + size > HEAP_BUFFER_SIZE) {
-        s->size_of[s->head % HEAP_BUFFERS] = s->filled;
-        __atomic_store_n(&s->filled, (uint32_t)sizeof(struct etl_buffer_header), __ATOMIC_RELAXED);
-        __atomic_store_n(&s->head, s->head + 1, __ATOMIC_RELEASE);
+    if (heap_at_filled(s->at) + size > HEAP_BUFFER_SIZE) {
+        const uint32_t head             = heap_at_head(s->at);
+        s->size_of[head % HEAP_BUFFERS] = heap_at_filled(s->at);
+        __atomic_store_n(&s->at, heap_at(head + 1, sizeof(struct etl_buffer_header)), __ATOMIC_RELEASE);
         __atomic_add_fetch(&stream.shared->wake, 1, __ATOMIC_RELEASE);
         futex_wake(&stream.shared->wake);
         if (!slot_wait(s))
             return NULL;
     }
-    return heap_buffer(stream.shared, number, s->head) + s->filled;
+    return heap_buffer(stream.shared, number, heap_at_head(s->at)) + heap_at_filled(s->at);
 }
 
 static inline void slot_commit(struct heap_slot *s, uint32_t size)
 {
-    __atomic_store_n(&s->filled, s->filled + size, __ATOMIC_RELEASE);
+    __atomic_store_n(&s->at, s->at + size, __ATOMIC_RELEASE);
 }
 
-static inline uint32_t thread_id(void)
+/* An event counts when its call is over (H3). */
+static inline void slot_count(struct heap_slot *s, bool written)
 {
-    if (!own_tid)
-        own_tid = (uint32_t)syscall(SYS_gettid);
-    return own_tid;
+    uint64_t *which = written ? &s->written : &s->lost;
+    __atomic_store_n(which, *which + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->attempted, s->attempted + 1, __ATOMIC_RELAXED);
 }
 
 /* ---- records ---- */
@@ -170,19 +219,14 @@ static bool stream_key_seen(uint64_t key)
     return false;
 }
 
-struct stack {
-    struct { /* KeyCreate */
-        uint64_t key, frame[FRAMES_MOST];
-    } made;
-    unsigned count;
-    bool     is_new;
-};
-
-static void stack_take(const struct stack_begin *where, struct stack *out)
+/* The generation is a part of the key: after an unload other code may stand at the same addresses. */
+static void stack_take(const struct stack_begin *where, struct event_room *r)
 {
+    struct stack *out  = &r->stack;
     out->made.frame[0] = where->hook;
-    out->count         = 1 + unwind_stack(&where->caller, out->made.frame + 1, FRAMES_MOST - 1);
-    uint64_t h         = UINT64_C(0x9E3779B97F4A7C15) + out->count;
+    out->count         = 1 + unwind_stack(&where->caller, &r->unwind, out->made.frame + 1, FRAMES_MOST - 1);
+    uint64_t h =
+        UINT64_C(0x9E3779B97F4A7C15) + out->count + ((uint64_t)(stream.first_generation + unwind_generation()) << 32);
     for (unsigned i = 0; i < out->count; i++) {
         h = (h ^ out->made.frame[i]) * UINT64_C(0xFF51AFD7ED558CCD);
         h ^= h >> 32;
@@ -191,43 +235,60 @@ static void stack_take(const struct stack_begin *where, struct stack *out)
     out->is_new   = !stream_key_seen(out->made.key);
 }
 
-void stream_event(enum hook hook, uint16_t version, const void *payload, uint32_t size, const struct stack_begin *where)
+/* The records of an event, behind each other at `at`; their size. */
+static uint32_t records_put(uint8_t *at, uint64_t time, enum hook hook, uint16_t version, const void *payload,
+                            uint32_t size, const struct stack *stack)
 {
-    struct stack      stack;
-    uint32_t          number;
-    struct heap_slot *s;
-    if (where)
-        stack_take(where, &stack);
-    s = slot_take(&number);
-    __atomic_store_n(&s->attempted, s->attempted + 1, __ATOMIC_RELAXED);
-    const uint32_t most =
-        rounded((uint32_t)sizeof(struct etl_system_header) + size) +
-        (where ? rounded(sizeof(struct etl_perfinfo_header) + 24) : 0) +
-        (where && stack.is_new ? rounded((uint32_t)(sizeof(struct etl_perfinfo_header) + 8 + 8 * stack.count)) : 0);
-    uint8_t *at = stream_on() ? slot_room(s, number, most) : NULL;
-    if (!at) {
-        __atomic_store_n(&s->lost, s->lost + 1, __ATOMIC_RELAXED);
-        slot_release(s);
-        return;
-    }
-    uint64_t now = stream_now();
-    now          = now > s->last ? now : s->last + 1;
-    s->last      = now;
-    uint32_t n   = 0;
-    if (where && stack.is_new)
-        n += perf_record(at, HOOK_STACK_KEY_CREATE, now, &stack.made, 8 + 8 * stack.count);
-    n += system_record(at + n, hook, version, now, payload, size);
-    if (where) {
+    uint32_t n = 0;
+    if (stack && stack->is_new)
+        n += perf_record(at, HOOK_STACK_KEY_CREATE, time, &stack->made, 8 + 8 * stack->count);
+    n += system_record(at + n, hook, version, time, payload, size);
+    if (stack) {
         const struct {
             uint64_t time;
             uint32_t pid, tid;
             uint64_t key;
-        } use = {now, stream.pid, thread_id(), stack.made.key};
-        n += perf_record(at + n, HOOK_STACK_KEY_USER, now, &use, sizeof use);
+        } use = {time, stream.pid, thread_id(), stack->made.key};
+        n += perf_record(at + n, HOOK_STACK_KEY_USER, time, &use, sizeof use);
     }
-    slot_commit(s, n);
-    __atomic_store_n(&s->written, s->written + 1, __ATOMIC_RELAXED);
+    return n;
+}
+
+static uint32_t records_most(uint32_t size, const struct stack *stack)
+{
+    uint32_t n = rounded((uint32_t)sizeof(struct etl_system_header) + size);
+    if (stack)
+        n += rounded(sizeof(struct etl_perfinfo_header) + 24);
+    if (stack && stack->is_new)
+        n += rounded((uint32_t)(sizeof(struct etl_perfinfo_header) + 8 + 8 * stack->count));
+    return n;
+}
+
+static void event_put(enum hook hook, uint16_t version, const void *payload, uint32_t size, const struct stack *stack)
+{
+    uint32_t          number;
+    struct heap_slot *s  = slot_take(&number);
+    uint8_t          *at = *on == TRACED ? slot_room(s, number, records_most(size, stack)) : NULL;
+    if (at) {
+        uint64_t now = stream_now();
+        now          = now > s->last ? now : s->last + 1;
+        s->last      = now;
+        slot_commit(s, records_put(at, now, hook, version, payload, size, stack));
+    }
+    slot_count(s, at);
     slot_release(s);
+}
+
+void stream_event(enum hook hook, uint16_t version, const void *payload, uint32_t size, const struct stack_begin *where)
+{
+    if (!where || *on != TRACED) {
+        event_put(hook, version, payload, size, NULL);
+        return;
+    }
+    struct event_room *r = room_take();
+    stack_take(where, r);
+    event_put(hook, version, payload, size, &r->stack);
+    room_release(r);
 }
 
 /* ---- images ---- */
@@ -255,34 +316,50 @@ static unsigned image_build_id(uint64_t low, uint64_t high, uint8_t out[20])
     return 0;
 }
 
-/* As the converter of kernel events writes an Image event: TimeDateStamp and ImageCheckSum are the beginning of the build id. */
-static void image_event(uint64_t low, uint64_t high, const char *path)
+/* The image's path: the loader has "" for the program, and what was asked for of a library. */
+static void image_path(struct event_room *r)
 {
-    uint8_t       payload[STREAM_PAYLOAD], id[20];
-    char          own[2048];
-    struct stat   file;
-    struct writer w    = wr_make(payload, sizeof payload);
-    ssize_t       n    = 0;
-    uint32_t      sum  = 0, stamp;
-    unsigned      size = image_build_id(low, high, id);
-    if (!*path && (n = readlink("/proc/self/exe", own, sizeof own - 1)) > 0) {
-        own[n] = 0;
-        path   = own;
+    const size_t n = strlen(r->unwind.path);
+    ssize_t      had;
+    if (!n) {
+        had                        = readlink("/proc/self/exe", r->path, sizeof r->path - 1);
+        r->path[had > 0 ? had : 0] = 0;
+    } else if (r->unwind.path[0] != '/' && r->unwind.path[0] != '[' && strchr(r->unwind.path, '/') &&
+               syscall(SYS_getcwd, r->path, sizeof r->path - n - 2) > 0) {
+        const size_t folder = strlen(r->path);
+        r->path[folder]     = '/';
+        memcpy(r->path + folder + 1, r->unwind.path, n + 1);
+    } else {
+        memcpy(r->path, r->unwind.path, n + 1);
     }
-    stamp = elf_stamp(id, size, !size && stat(path, &file) == 0 ? (uint64_t)file.st_mtime : 0, &sum);
-    wr_u64(&w, low);
-    wr_u64(&w, high - low);
+}
+
+/* As the converter of kernel events writes an Image event: TimeDateStamp and ImageCheckSum are the beginning of the
+ * build id. */
+static void image_event(struct unwind_room *found)
+{
+    struct event_room *r = (struct event_room *)(void *)found; /* its first part */
+    uint8_t            id[20];
+    struct stat        file;
+    struct writer      w    = wr_make(r->payload, sizeof r->payload);
+    const unsigned     size = image_build_id(found->low, found->high, id);
+    uint32_t           sum  = 0, stamp;
+    image_path(r);
+    stamp = elf_stamp(id, size, !size && stat(r->path, &file) == 0 ? (uint64_t)file.st_mtime : 0, &sum);
+    wr_u64(&w, found->low);
+    wr_u64(&w, found->high - found->low);
     wr_u32(&w, stream.pid);
     wr_u32(&w, sum);
     wr_u32(&w, stamp);
     wr_u32(&w, 0);
-    wr_u64(&w, low);
+    wr_u64(&w, found->low);
     wr_u64(&w, 0);
     wr_u64(&w, 0);
-    w.pos += utf8_to_utf16le(path, strlen(path), payload + w.pos, sizeof payload - w.pos - 2);
+    const size_t room = (sizeof r->payload - w.pos - sizeof(uint16_t)) & ~(size_t)1;
+    const size_t n    = utf8_to_utf16le(r->path, strlen(r->path), r->payload + w.pos, room);
+    w.pos += n < room ? n : room;
     wr_u16(&w, 0);
-    if (wr_ok(&w))
-        stream_event(HOOK_IMAGE_LOAD, IMAGE_EVENT, payload, (uint32_t)w.pos, NULL);
+    event_put(HOOK_IMAGE_LOAD, IMAGE_EVENT, r->payload, (uint32_t)w.pos, NULL);
 }
 
 /* ---- attaching ---- */
@@ -316,26 +393,30 @@ uint32_t stream_begin(void)
         return 0;
     struct heap_shared *h    = shared_map((int)fd, inode);
     const size_t        page = 4096;
-    uint32_t           *flag = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uint64_t           *keys =
+    struct event_room  *rooms =
+        mmap(NULL, ROOMS * sizeof *rooms, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint32_t *flag = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t *keys =
         mmap(NULL, KEYS * sizeof *keys, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!h || flag == MAP_FAILED || keys == MAP_FAILED || madvise(flag, page, MADV_WIPEONFORK))
+    if (!h || flag == MAP_FAILED || keys == MAP_FAILED || rooms == MAP_FAILED || madvise(flag, page, MADV_WIPEONFORK))
         return 0;
     /* of a program that replaced itself: whoever held a lock is gone */
-    for (uint32_t i = 0; i < h->slots; i++) {
+    for (uint32_t i = 0; i < h->slots; i++)
         h->slot[i].lock = 0;
-        if (!h->slot[i].filled)
-            h->slot[i].filled = sizeof(struct etl_buffer_header);
-    }
-    stream.shared = h;
-    stream.pid    = (uint32_t)pid;
-    stream.slots  = h->slots;
-    stream.keys   = keys;
-    stream.clock  = (struct session_clock){.type = 1, .read_kind = h->clock};
+    stream.shared           = h;
+    stream.pid              = (uint32_t)pid;
+    stream.slots            = h->slots;
+    stream.keys             = keys;
+    stream.rooms            = rooms;
+    stream.fd               = (int)fd;
+    stream.first_generation = h->attached << 16;
+    stream.clock            = (struct session_clock){.type = 1, .read_kind = h->clock};
     unwind_begin(image_event);
-    *flag = 1;
+    *flag = TRACED;
     on    = flag;
-    unwind_tell((uint64_t)(uintptr_t)stream_begin); /* the library itself: the first frame of each stack */
+    fcntl(stream.fd, F_SETFD, FD_CLOEXEC); /* exec.c takes that back for this process alone */
+    unwind_tell(&rooms->unwind,
+                (uint64_t)(uintptr_t)stream_begin); /* the library itself: the first frame of each stack */
     __atomic_add_fetch(&h->attached, 1, __ATOMIC_RELEASE);
     return h->flags;
 }

@@ -9,6 +9,7 @@
 #include "autologger/wire/hooks.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum { STREAM_PAYLOAD = 4096 };
 /* True: this process is traced. A process that was made by fork is not. */
@@ -20,6 +21,11 @@ void stream_event(enum hook hook, uint16_t version, const void *payload, uint32_
                   const struct stack_begin *where);
 /* A moment on the session's clock. */
 uint64_t stream_now(void);
+/* The program's allocations can't be seen: it has an allocator of its own. */
+void stream_own_allocator(void);
+/* The memory's descriptor, and the process that is traced. */
+int   stream_fd(void);
+pid_t stream_pid(void);
 /* True while this thread is inside of the library: what it does then is not traced. */
 extern __thread bool stream_inside __attribute__((tls_model("initial-exec")));
 #endif

@@ -165,8 +165,16 @@ static bool elf_names_report(struct elf_names *n, int fd, const char *path)
     dwfl_module_info(n->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
     *userdata = n;
     Elf *elf  = dwfl_module_getelf(n->module, &bias);
-    if (elf)
+    if (elf) {
+        const void   *id;
+        const ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+        /* the file was matched by the part that an Image event has; debug information is found by all of it */
+        if (size > n->wanted.build_id.size && (size_t)size <= sizeof n->wanted.build_id.bytes) {
+            n->wanted.build_id.size = (uint8_t)size;
+            memcpy(n->wanted.build_id.bytes, id, (size_t)size);
+        }
         elf_names_place(n, elf);
+    }
     if (n->placed)
         functions_read(n, elf);
     return true;

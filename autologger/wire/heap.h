@@ -1,7 +1,7 @@
 /* heap.h - the memory that a program with the library of heap events shares with its collector (tools/heap): a slot for
  * each processor, each with buffers of an .etl file that the library fills and the collector writes.
  * Invariants: H1 head - tail <= HEAP_BUFFERS. H2 bytes [72, filled) of a slot's present buffer are whole records. H3 in
- * each slot attempted = written + lost, but for an event that a killed program had begun.
+ * each slot attempted = written + lost; a call that did not return, because the program ended, was not attempted.
  * Threads: a slot's writer holds its lock; `tail` is the collector's alone. Neither side trusts the other's numbers.
  * Not for: what the events are (hooks.def), programs of different builds: both come from one package. */
 #ifndef AUTOLOGGER_WIRE_HEAP_H
@@ -22,20 +22,20 @@ enum {
 
 struct heap_slot {
     /* the writers' */
-    uint32_t lock;
-    uint32_t filled; /* bytes of the present buffer, its header's place included */
-    uint64_t head;   /* buffers that were filled */
-    uint64_t last;   /* time of the last record */
+    uint32_t lock, reserved;
+    uint64_t at;   /* buffers that were filled << 32 | bytes of the present one, its header's place included */
+    uint64_t last; /* time of the last record */
     uint64_t attempted, written, lost;
     uint32_t size_of[HEAP_BUFFERS]; /* of filled buffers */
     /* the collector's */
-    _Alignas(128) uint64_t tail; /* buffers that were written */
+    _Alignas(128) uint32_t tail; /* buffers that were written */
 };
 struct heap_shared {
     uint32_t magic, version;
     uint32_t slots, flags;
     uint32_t clock; /* enum clock_read_kind */
     uint32_t attached;
+    uint32_t own_allocator; /* 1: the program has a malloc of its own */
     /* a futex: grows with each filled buffer */
     _Alignas(128) uint32_t wake;
     /* a futex: grows with each written buffer */
@@ -44,6 +44,10 @@ struct heap_shared {
     uint32_t given_up;
     _Alignas(4096) struct heap_slot slot[HEAP_SLOTS];
 };
+
+static inline uint32_t heap_at_filled(uint64_t at) { return (uint32_t)at; }
+static inline uint32_t heap_at_head(uint64_t at) { return (uint32_t)(at >> 32); }
+static inline uint64_t heap_at(uint32_t head, uint32_t filled) { return (uint64_t)head << 32 | filled; }
 
 /* Behind the slots: the buffers, HEAP_BUFFERS for each slot. */
 static inline uint64_t heap_shared_size(uint32_t slots)

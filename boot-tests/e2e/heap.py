@@ -9,9 +9,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from harness import BUILD, SOURCE, Machine, check, skip, tool
 
@@ -20,6 +22,7 @@ if "asan" in BUILD or "tsan" in BUILD:
 
 PROGRAM = pathlib.Path(SOURCE, "boot-tests", "heap_program.c")
 LIBRARY = pathlib.Path(SOURCE, "boot-tests", "heap_library.c")
+ODD = pathlib.Path(SOURCE, "boot-tests", "heap_odd.c")
 HEAP, CRITSEC = "{222962ab-6180-4b88-a825-346b75f2a24a}", "{3ac66736-cc59-4cff-8115-8df50e39816b}"
 NOBODY = 65534
 
@@ -36,7 +39,7 @@ def build(folder, *flags, source=PROGRAM, out="heap_program"):
 
 def run(folder, *words, expect=0, **more):
     r = subprocess.run([os.path.join(BUILD, "autologger"), "heap", "--json", *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=120, **more)
-    check(r.returncode == expect, words, r.returncode, r.stdout[-2000:], r.stderr)
+    check(expect is None or r.returncode == expect, words, r.returncode, r.stdout[-2000:], r.stderr)
     return json.loads(r.stdout[r.stdout.index("{\n"):]), r.stdout
 
 
@@ -44,7 +47,7 @@ def places(report, kind="places"):
     """Innermost line of the program's source, and what is there."""
     found = collections.defaultdict(lambda: collections.Counter())
     for p in report[kind]:
-        own = [f for f in p["stack"] if f.get("source", "").endswith((PROGRAM.name, LIBRARY.name))]
+        own = [f for f in p["stack"] if f.get("source", "").endswith((PROGRAM.name, LIBRARY.name, ODD.name))]
         for key in ("bytes_left", "blocks_left", "allocations", "waits", "wait_ns", "unfinished"):
             found[own[0]["line"] if own else 0][key] += p.get(key, 0)
     return found
@@ -148,9 +151,87 @@ def optimised(folder):
         if shutil.which(flags[0]):
             report, _ = run(folder, build(folder, *flags, out="optimised"))
             leaks_are_named(report)
-            deep = [p for p in report["places"] if sum(f["function"].startswith("leak_deep") for f in p["stack"]) > 1 or flags[1] != "-O0"]
-            check(deep, "the recursion is in the stack")
+            deep = [p for p in report["places"] if any(f["function"].startswith("leak_deep") for f in p["stack"])]
+            check(deep and all(p["stack"][-1]["function"] in ("_start", "main") for p in deep), "whole stacks", deep)
+            if flags[1] == "-O0":
+                check(sum(f["function"].startswith("leak_deep") for f in deep[0]["stack"]) == 31, "each call of the recursion", deep[0]["stack"])
     print("four ways to compile it")
+
+
+def odd(folder):
+    """What made a traced program hang, crash, or tell what was not so."""
+    program = build(folder, "gcc", "-O1", "-fno-inline", source=ODD, out="odd")
+    for how, mark, blocks in (("getattr", "ODD 1", 2), ("small", "ODD 2", 100), ("zero", "ODD 3", 5), ("loader", None, 0)):
+        report, said = run(folder, "-o", "odd.etl", program, how)
+        check("fine" in said and report["events_lost"] == 0, how, said[:200])
+        if mark:
+            p = places(report)[line_of(mark, ODD)]
+            check(p["blocks_left"] == blocks, how, dict(p))
+    text = subprocess.run([os.path.join(BUILD, "autologger"), "heap", "-o", "odd.etl", program, "zero"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    check("0 bytes in 5 of 5 blocks" in text, text)
+    for _ in range(3):
+        report, _ = run(folder, "-o", "odd.etl", program, "threads")  # calls that did not return are no loss
+        check(report["events_lost"] == 0 and report["events_attempted"] == report["events_written"] > 1000, report["events_attempted"])
+    report, _ = run(folder, "-o", "odd.etl", program, "timed")
+    check(places(report, "locks")[line_of("ODD 4", ODD)]["unfinished"] == 1, "a wait that timed out did not get the lock")
+    twins = []
+    for name in ("alpha", "omega"):
+        source = folder / f"{name}.c"
+        source.write_text(LIBRARY.read_text(encoding="utf-8").replace("library_make(size_t size) {", f"library_make(size_t size) {{ /* {name} */"), encoding="utf-8")
+        twins.append(build(folder, "gcc", "-shared", "-fPIC", source=source, out=f"{name}.so"))
+    report, _ = run(folder, "-o", "odd.etl", program, "plugins", "./alpha.so", "./omega.so")  # by relative paths
+    found = {pathlib.Path(f["source"]).name: p["blocks_left"] for p in report["places"] for f in p["stack"] if f.get("source", "").endswith(("alpha.c", "omega.c"))}
+    check(found == {"alpha.c": 2, "omega.c": 30}, "two libraries at one address", found)
+    report, _ = run(folder, "-o", "odd.etl", program, "exec", folder / "nowhere")
+    check(not report["replaced_by_untraced"], "an exec that fails ends nothing")
+    (folder / "nothing.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    build(folder, "gcc", "-static", source=folder / "nothing.c", out="static")
+    report, _ = run(folder, "-o", "odd.etl", program, "exec", folder / "static")
+    check(report["replaced_by_untraced"] and report["blocks_left"] == 0, "a program that replaced itself by one that is not traced", report["blocks_left"])
+    own = build(folder, "gcc", "-O1", "-fno-builtin", source=pathlib.Path(SOURCE, "boot-tests", "heap_own.c"), out="own")
+    r = subprocess.run([os.path.join(BUILD, "autologger"), "heap", "-o", "odd.etl", own], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check(r.stdout.startswith("7\n") and r.returncode == 1 and "an allocator of its own" in r.stderr, r.returncode, r.stdout[:200], r.stderr)
+    children = "import os, subprocess; print(subprocess.run(['sh', '-c', 'echo $LD_PRELOAD$AUTOLOGGER_HEAP; ls -l /proc/self/fd'], capture_output=True, text=True, check=True).stdout)"
+    r = subprocess.run([os.path.join(BUILD, "autologger"), "heap", "--no-report", "-o", "odd.etl", sys.executable, "-c", children], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check(r.stdout.startswith("\n") and "autologger-heap" not in r.stdout, "children have neither the library nor the memory", r.stdout)
+    few = f"ulimit -n 200; exec {BUILD}/autologger heap --json -o odd.etl {program} zero"
+    r = subprocess.run(["sh", "-c", few], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check(r.returncode == 0, "few descriptors", r.stdout[-300:], r.stderr)
+    print("programs that made trouble, and what they tell")
+
+
+def separate(folder):
+    """Debug information in a file of its own, found by its build id."""
+    program = build(folder, "gcc", "-O1", "-fno-inline", "-Wl,--build-id", out="separate")
+    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+    number = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    place = folder / "debug" / ".build-id" / number[:2]
+    place.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, place / (number[2:] + ".debug")], check=True)
+    subprocess.run(["strip", "--strip-all", program], check=True)
+    report, _ = run(folder, program)
+    check(not any(f.get("source", "").endswith(PROGRAM.name) for p in report["places"] for f in p["stack"]), "without it")
+    report, _ = run(folder, "--symbol-path", folder / "debug", "--read", folder / "separate.heap.etl")
+    leaks_are_named(report)
+
+
+def collector(folder):
+    """Signals of a terminal, a collector that sleeps too long, and one whose program takes the memory away."""
+    program = folder / "odd"
+    for number in (signal.SIGQUIT, signal.SIGINT):
+        code = f"import os, signal, time; signal.signal({int(number)}, lambda *_: None); os.kill(os.getppid(), {int(number)}); time.sleep(0.3); x = [b'1' * 1000 for _ in range(50)]; print('end')"
+        report, said = run(folder, "-o", "signal.etl", sys.executable, "-c", code)
+        check("end" in said and report["allocations"] > 1000, number, said[:100])
+    code = f"kill -STOP $PPID; exec {program} many"
+    p = subprocess.Popen([os.path.join(BUILD, "autologger"), "heap", "--json", "-o", "late.etl", "sh", "-c", code], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(13)
+    p.send_signal(signal.SIGCONT)
+    out, err = p.communicate(timeout=60)
+    report = json.loads(out[out.index("{\n"):])
+    check(p.returncode == 1 and "fine" in out and "its buffers were not written" in err, p.returncode, err)
+    check(report["events_attempted"] > 600000 and report["events_lost"] == report["events_attempted"] - report["events_written"] > 500000,
+          "all that came afterwards is counted", report["events_attempted"], report["events_written"], report["events_lost"])
+    print("signals, and a collector that slept:", report["events_lost"], "events lost, and told")
 
 
 def foreign(folder):
@@ -171,12 +252,13 @@ def foreign(folder):
 
 
 def refused(folder, program):
-    (folder / "nothing.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
-    static = build(folder, "gcc", "-static", source=folder / "nothing.c", out="static")
-    r = tool("heap", "-o", str(folder / "static.etl"), str(static), expect=1)
+    r = tool("heap", "-o", str(folder / "static.etl"), str(folder / "static"), expect=1)
     check("statically linked" in r.stderr, r.stderr)
     r = tool("heap", "-o", str(folder / "no.etl"), "/nowhere/program", expect=1)
     check("No such file" in r.stderr and not (folder / "no.etl").exists(), r.stderr)
+    before = (folder / "heap_program.heap.etl").read_bytes()
+    tool("heap", "-o", str(folder / "heap_program.heap.etl"), "/nowhere/program", expect=1)
+    check((folder / "heap_program.heap.etl").read_bytes() == before, "a name that is wrong leaves the earlier trace")
     (folder / "mine.txt").write_text("precious\n")
     r = tool("heap", "-o", str(folder / "mine.txt"), str(program), expect=None)
     check(r.returncode in (1, 111) and (folder / "mine.txt").read_text() == "precious\n", "no file of another kind is replaced", r.returncode, r.stderr)
@@ -243,6 +325,9 @@ def main():
         all_of_it(folder, program)
         other_ways(folder, program)
         optimised(folder)
+        odd(folder)
+        separate(folder)
+        collector(folder)
         foreign(folder)
         refused(folder, program)
         full_disk(folder)

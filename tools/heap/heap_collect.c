@@ -10,6 +10,7 @@
 #include "registry-sim/win32/utf16.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ struct heap_collector {
     struct etl_writer   *writer;
     struct session_clock clock;
     uint64_t             lost;              /* events in buffers that were not written */
-    uint64_t             taken[HEAP_SLOTS]; /* buffers; the memory's `tail` is for the program */
+    uint32_t             taken[HEAP_SLOTS]; /* buffers; the memory's `tail` is for the program */
     bool                 failed;
 };
 
@@ -48,6 +49,9 @@ static wstatus memory_create(struct heap_collector *c, uint32_t flags, struct re
     if (c->fd < 0)
         return reason_set(why, wstatus_from_errno(-c->fd), "%" PRIu64 " bytes of shared memory: %s", size,
                           strerror(-c->fd));
+    /* no program may take the memory away under this process */
+    if (fcntl(c->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+        return reason_set(why, wstatus_from_errno(errno), "sealing the shared memory: %s", strerror(errno));
     c->shared = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
     if (c->shared == MAP_FAILED) {
         c->shared = NULL;
@@ -60,7 +64,7 @@ static wstatus memory_create(struct heap_collector *c, uint32_t flags, struct re
     c->shared->flags   = flags;
     c->shared->clock   = c->clock.read_kind;
     for (uint32_t i = 0; i < c->slots; i++)
-        c->shared->slot[i].filled = HEAD;
+        c->shared->slot[i].at = heap_at(0, HEAD);
     return W_SUCCESS;
 }
 
@@ -153,7 +157,7 @@ void heap_collector_process(struct heap_collector *c, pid_t pid, const char *ima
     h.size = (uint16_t)(sizeof h + w.pos);
     memcpy(at, &h, sizeof h);
     s->last = now;
-    __atomic_store_n(&s->filled, (uint32_t)((HEAD + sizeof h + w.pos + 7) & ~(size_t)7), __ATOMIC_RELEASE);
+    __atomic_store_n(&s->at, heap_at(0, (uint32_t)((HEAD + sizeof h + w.pos + 7) & ~(size_t)7)), __ATOMIC_RELEASE);
 }
 
 /* The library's events in a buffer, without stacks; the program may have written anything. */
@@ -191,7 +195,7 @@ static bool slots_take(struct heap_collector *c, struct reason *why)
     bool any = false;
     for (uint32_t i = 0; i < c->slots; i++) {
         struct heap_slot *s    = &c->shared->slot[i];
-        const uint64_t    head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
+        const uint32_t    head = heap_at_head(__atomic_load_n(&s->at, __ATOMIC_ACQUIRE));
         if (head - c->taken[i] > HEAP_BUFFERS) /* not by our library */
             continue;
         while (c->taken[i] != head) {
@@ -223,12 +227,13 @@ wstatus heap_collector_finish(struct heap_collector *c, struct heap_counts *out,
     slots_take(c, why);
     for (uint32_t i = 0; i < c->slots; i++) {
         const struct heap_slot *s = &c->shared->slot[i];
-        buffer_write(c, i, c->taken[i], s->filled, why);
+        buffer_write(c, i, c->taken[i], heap_at_filled(s->at), why);
         out->attempted += s->attempted;
         out->written += s->written;
     }
-    out->written = out->written > c->lost ? out->written - c->lost : 0;
-    out->lost    = out->attempted > out->written ? out->attempted - out->written : 0;
+    out->written       = out->written > c->lost ? out->written - c->lost : 0;
+    out->lost          = out->attempted > out->written ? out->attempted - out->written : 0;
+    out->own_allocator = c->shared->own_allocator != 0;
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t end = filetime_from_unix_ns((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
     struct reason  later;

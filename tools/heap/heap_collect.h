@@ -13,7 +13,7 @@
 struct heap_collector;
 struct heap_counts {
     uint64_t attempted, written, lost; /* events */
-    bool     attached, given_up;
+    bool     attached, given_up, own_allocator;
 };
 /* The file is there afterwards, with its header. `flags`: HEAP_... of heap.h. */
 wstatus heap_collector_create(const char *file, const char *name, uint32_t flags, struct heap_collector **out,

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,13 +38,44 @@ static wstatus library_find(char *out, size_t size, struct reason *why)
     return st;
 }
 
+/* A number that programs do not expect, as far as this process may have one. */
+static int descriptor_put(int fd)
+{
+    struct rlimit most;
+    int           first = FIRST_FD;
+    if (!getrlimit(RLIMIT_NOFILE, &most) && most.rlim_cur != RLIM_INFINITY && most.rlim_cur <= (rlim_t)first)
+        first = most.rlim_cur > 16 ? (int)most.rlim_cur - 1 : 3;
+    return fcntl(fd, F_DUPFD, first);
+}
+
+/* execvp's own search, before a file is made for a program that is not there. */
+static wstatus program_exists(const char *name, struct reason *why)
+{
+    const char *list = getenv("PATH");
+    char        path[PATH_MAX];
+    struct stat st;
+    if (strchr(name, '/'))
+        return access(name, X_OK) || stat(name, &st) || S_ISDIR(st.st_mode)
+                   ? reason_set(why, wstatus_from_errno(errno ? errno : EACCES), "%s: %s", name,
+                                strerror(errno ? errno : EACCES))
+                   : W_SUCCESS;
+    for (const char *at = list ? list : "/usr/bin:/bin"; *at;) {
+        const size_t n = strcspn(at, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, n ? at : ".", name);
+        if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+            return W_SUCCESS;
+        at += n + (at[n] == ':');
+    }
+    return reason_set(why, W_FILE_NOT_FOUND, "%s: %s in PATH", name, strerror(ENOENT));
+}
+
 /* In the child: waits until the collector knows it, then becomes the program. */
 static void child_begin(const struct heap_run *run, const struct heap_collector *c, const char *library, int go,
                         int failed)
 {
     char        variable[VARIABLE_MOST], *list = NULL, byte;
     const char *before = getenv("LD_PRELOAD");
-    const int   fd     = fcntl(heap_collector_fd(c), F_DUPFD, FIRST_FD);
+    const int   fd     = descriptor_put(heap_collector_fd(c));
     int         error  = fd < 0 ? errno : 0;
     while (!error && read(go, &byte, 1) < 0 && errno == EINTR)
         ;
@@ -71,14 +104,20 @@ static char *command_join(char **argv)
     return b.data; /* NULL: no memory */
 }
 
-enum { SIGNALS = 3 };
-static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGXFSZ};
-/* A terminal's SIGINT reaches the program too; a file that may not grow is a failed write. */
+/* A terminal's SIGINT and SIGQUIT reach the program too; a file that may not grow is a failed write; an ignored SIGCHLD
+ * would hide the exit code. */
+static const struct heap_signal {
+    int number;
+    void (*handler)(int number);
+} heap_signals[] = {{SIGINT, SIG_IGN},      {SIGQUIT, SIG_IGN}, {SIGTERM, heap_pass_on},
+                    {SIGHUP, heap_pass_on}, {SIGXFSZ, SIG_IGN}, {SIGCHLD, SIG_DFL}};
+enum { SIGNALS = sizeof heap_signals / sizeof *heap_signals };
 static void signals_set(struct sigaction before[SIGNALS], bool begin)
 {
-    struct sigaction mine[SIGNALS] = {{.sa_handler = SIG_IGN}, {.sa_handler = heap_pass_on}, {.sa_handler = SIG_IGN}};
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], begin ? &mine[i] : &before[i], begin ? &before[i] : NULL);
+    for (int i = 0; i < SIGNALS; i++) {
+        const struct sigaction mine = {.sa_handler = heap_signals[i].handler};
+        sigaction(heap_signals[i].number, begin ? &mine : &before[i], begin ? &before[i] : NULL);
+    }
 }
 
 /* Serves until the program has ended. */
@@ -86,8 +125,9 @@ static void heap_serve(struct heap_run *run, struct heap_collector *c, struct re
 {
     for (;;) {
         heap_collector_serve(c, SERVE_MS, why);
-        const pid_t ended = waitpid(run->pid, &run->wait_status, WNOHANG);
-        if (ended == run->pid || (ended < 0 && errno != EINTR))
+        const pid_t ended  = waitpid(run->pid, &run->wait_status, WNOHANG);
+        run->ended_unknown = ended < 0 && errno != EINTR;
+        if (ended == run->pid || run->ended_unknown)
             return;
     }
 }
@@ -139,7 +179,8 @@ wstatus heap_run(struct heap_run *run, struct reason *why)
     struct timespec        from, to;
     struct sigaction       before[SIGNALS];
 
-    wstatus st = library_find(library, sizeof library, why);
+    wstatus st = program_exists(run->argv[0], why);
+    st         = st ? st : library_find(library, sizeof library, why);
     if (st)
         return st;
     const char *base = strrchr(run->argv[0], '/');
@@ -154,17 +195,18 @@ wstatus heap_run(struct heap_run *run, struct reason *why)
         return st;
     clock_gettime(CLOCK_MONOTONIC, &from);
     for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], NULL, &before[i]);
+        sigaction(heap_signals[i].number, NULL, &before[i]);
     const wstatus ran = run_program(run, c, library, before, why);
     clock_gettime(CLOCK_MONOTONIC, &to);
     struct reason ending;
-    st             = heap_collector_finish(c, &counts, ran ? &ending : why);
-    run->seconds   = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-    run->attempted = counts.attempted;
-    run->written   = counts.written;
-    run->lost      = counts.lost;
-    run->attached  = counts.attached;
-    run->given_up  = counts.given_up;
+    st                 = heap_collector_finish(c, &counts, ran ? &ending : why);
+    run->seconds       = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+    run->attempted     = counts.attempted;
+    run->written       = counts.written;
+    run->lost          = counts.lost;
+    run->attached      = counts.attached;
+    run->given_up      = counts.given_up;
+    run->own_allocator = counts.own_allocator;
     heap_collector_destroy(c);
     signals_set(before, false);
     if (ran) /* nothing ran: no file */

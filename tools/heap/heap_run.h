@@ -17,9 +17,11 @@ struct heap_run {
     bool        allocations, locks;
     /* out */
     pid_t    pid;
-    int      wait_status; /* of waitpid */
-    bool     attached;    /* the library was there */
-    bool     given_up;    /* it was not served in time, and traced no further */
+    int      wait_status;   /* of waitpid */
+    bool     attached;      /* the library was there */
+    bool     own_allocator; /* its allocations can't be seen */
+    bool     ended_unknown; /* somebody else took its exit code */
+    bool     given_up;      /* it was not served in time, and traced no further */
     uint64_t attempted, written, lost;
     double   seconds;
 };

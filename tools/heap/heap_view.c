@@ -11,7 +11,9 @@ enum { FRAMES_SHOWN = 12 };
 
 static void ended_print(const struct heap_run *run, FILE *to)
 {
-    if (WIFSIGNALED(run->wait_status))
+    if (run->ended_unknown)
+        fprintf(to, "ended");
+    else if (WIFSIGNALED(run->wait_status))
         fprintf(to, "ended by signal %d", WTERMSIG(run->wait_status));
     else
         fprintf(to, "exit code %d", WEXITSTATUS(run->wait_status));
@@ -21,7 +23,7 @@ static void ended_print(const struct heap_run *run, FILE *to)
 static void frames_print(const struct heap_stack *s, FILE *to)
 {
     for (unsigned i = 0; i < s->frames && i < FRAMES_SHOWN; i++) {
-        const struct heap_frame *f = &s->frame[i];
+        const struct heap_frame *f = s->frame[i];
         if (*f->source)
             visible_printf(to, "      %s  at %s:%d\n", f->text, f->source, f->line);
         else if (*f->module && strncmp(f->text, f->module, strlen(f->module)) != 0)
@@ -90,7 +92,10 @@ void heap_print(struct heap *h, const struct heap_view *v, FILE *to)
                    " bytes allocated, at most %" PRIu64 " at once (in %" PRIu64 " blocks, %.3f s after the start)\n",
                    t->allocations, t->reallocations, t->frees, t->bytes, t->peak_bytes, t->peak_blocks,
                    (double)t->peak_ns / 1e9);
-    left_print(h, v, to);
+    if (t->replaced)
+        fprintf(to, "\nThe program replaced itself by one that could not be traced: what is not freed is not known\n");
+    else if (t->allocations + t->frees || !t->waits)
+        left_print(h, v, to);
     if (t->waits)
         waits_print(h, v, to);
     if (t->events_lost)
@@ -103,11 +108,11 @@ static void stack_json(struct json *j, const struct heap_stack *s)
     json_array(j, "stack");
     for (unsigned i = 0; i < s->frames; i++) {
         json_object(j, NULL);
-        json_text(j, "function", s->frame[i].text);
-        json_text(j, "module", s->frame[i].module);
-        if (*s->frame[i].source) {
-            json_text(j, "source", s->frame[i].source);
-            json_number(j, "line", (uint64_t)s->frame[i].line);
+        json_text(j, "function", s->frame[i]->text);
+        json_text(j, "module", s->frame[i]->module);
+        if (*s->frame[i]->source) {
+            json_text(j, "source", s->frame[i]->source);
+            json_number(j, "line", (uint64_t)s->frame[i]->line);
         }
         json_object_end(j);
     }
@@ -167,6 +172,7 @@ void heap_print_json(struct heap *h, const struct heap_view *v, FILE *to)
         json_number(j, "events_written", v->run->written);
     }
     json_number(j, "events_lost", t->events_lost);
+    json_flag(j, "replaced_by_untraced", t->replaced);
     json_number(j, "allocations", t->allocations);
     json_number(j, "reallocations", t->reallocations);
     json_number(j, "frees", t->frees);

@@ -25,17 +25,9 @@ enum {
     ADDRESS      = 128
 };
 
-/* The library's functions that are used: F(name). */
-#define FUNCTIONS(F) \
-    F(start_daemon) \
-    F(stop_daemon) \
-    F(get_daemon_info) \
-    F(create_response_from_buffer) \
-    F(create_response_from_callback) F(add_response_header) F(queue_response) F(destroy_response) \
-        F(lookup_connection_value)
 static struct {
 #define F(name) __typeof__(&MHD_##name) name;
-    FUNCTIONS(F)
+#include "tools/ui/ui_http.def"
 #undef F
 } mhd;
 
@@ -60,7 +52,7 @@ static wstatus mhd_load(struct reason *why)
 #define F(name) \
     if (!(*(void **)(void *)&mhd.name = dlsym(library, "MHD_" #name))) \
         return reason_set(why, W_NOT_SUPPORTED, "%s has no MHD_" #name, MHD_LIBRARY);
-    FUNCTIONS(F)
+#include "tools/ui/ui_http.def"
 #undef F
     return W_SUCCESS;
 }

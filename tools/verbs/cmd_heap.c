@@ -65,6 +65,8 @@ static error_t heap_parse(int key, char *arg, struct argp_state *state)
                                       : "PROGRAM is missing. Do: autologger heap PROGRAM ARGUMENTS");
         if (a->read && (a->run.file || a->no_report))
             argp_error(state, "--output and --no-report belong to a PROGRAM, not to --read");
+        if (a->read && (!a->run.allocations || !a->run.locks))
+            argp_error(state, "--only belongs to a PROGRAM, not to --read");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -98,6 +100,8 @@ static char *file_default(const char *program)
     return asprintf(&out, "%s.heap.etl", base ? base + 1 : program) < 0 ? NULL : out;
 }
 
+static int worse(int code, bool failed) { return code == VERB_FINE && failed ? VERB_FAILED : code; }
+
 static int run_and_report(struct heap_args *a)
 {
     struct reason why;
@@ -118,8 +122,13 @@ static int run_and_report(struct heap_args *a)
     if (a->run.given_up)
         visible_printf(
             stderr, "autologger heap: the tracing ended before the program: its buffers were not written for 10 s\n");
+    if (a->run.own_allocator)
+        visible_printf(stderr,
+                       "autologger heap: %s has an allocator of its own: its allocations are not seen, only locks\n",
+                       a->run.argv[0]);
     a->view.run = &a->run;
-    return a->no_report ? a->run.lost ? VERB_FAILED : VERB_FINE : report(a);
+    return a->no_report ? (a->run.lost || a->run.own_allocator ? VERB_FAILED : VERB_FINE)
+                        : worse(report(a), a->run.own_allocator);
 }
 
 int cmd_heap(int argc, char **argv)
