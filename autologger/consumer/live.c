@@ -450,6 +450,11 @@ void live_stop(struct live *l)
     (void)!write(l->stop_fd, &one, sizeof one);
 }
 
+void live_interrupt_by(struct live *l, bool (*call)(void *ctx), void *ctx)
+{
+    control_interrupt_by(l->control, call, ctx);
+}
+
 struct live_losses live_losses(const struct live *l) { return l->losses; }
 
 unsigned live_window(const struct live *l) { return l->buffers; }

@@ -27,6 +27,8 @@ wstatus live_open(const char *runtime_dir, const char *session, struct live **ou
 wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why);
 /* Makes live_next return, now and from now on. */
 void live_stop(struct live *l);
+/* Calls `call` in live_next whenever a signal interrupts it; false: it returns W_CANCELLED, for good. */
+void live_interrupt_by(struct live *l, bool (*call)(void *ctx), void *ctx);
 /* Losses since the session began, as far as this consumer knows. */
 struct live_losses live_losses(const struct live *l);
 /* The number of buffers of the last window; and the filled bytes of one of them. */

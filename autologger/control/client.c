@@ -103,6 +103,8 @@ static wstatus client_receive(struct control_client *c, int64_t deadline, struct
             return reason_set(why, W_TIMEOUT, "the daemon did not answer in time");
         if (rc < 0 && errno != EINTR)
             return reason_set(why, wstatus_from_errno(errno), "waiting for the daemon: %s", strerror(errno));
+        if (rc < 0 && c->interrupted && !c->interrupted(c->interrupt_ctx))
+            return reason_set(why, W_CANCELLED, "the waiting was interrupted");
         if (rc < 0)
             continue;
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))];
@@ -320,3 +322,9 @@ wstatus control_shutdown(struct control_client *c, struct reason *why)
     return client_plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
 void control_cancel_by(struct control_client *c, int fd) { c->cancel_fd = fd; }
+
+void control_interrupt_by(struct control_client *c, bool (*call)(void *ctx), void *ctx)
+{
+    c->interrupted   = call;
+    c->interrupt_ctx = ctx;
+}

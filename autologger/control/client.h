@@ -78,6 +78,9 @@ wstatus control_end_boot(struct control_client *c, struct reason *why);
 wstatus control_shutdown(struct control_client *c, struct reason *why);
 /* While `fd` is readable every wait ends with W_CANCELLED; -1: never. */
 void control_cancel_by(struct control_client *c, int fd);
+/* `call` is called whenever a signal interrupts a wait; false: the wait ends with W_CANCELLED, and the connection is of no
+ * further use. */
+void control_interrupt_by(struct control_client *c, bool (*call)(void *ctx), void *ctx);
 /* This connection reads the real-time session from now on. W_WMI_INSTANCE_NOT_FOUND: no such session;
  * W_NO_SYSTEM_RESOURCES: 8 consumers read it already. */
 wstatus control_consume(struct control_client *c, const char *name, struct ctl_consume_answer *out, struct reason *why);

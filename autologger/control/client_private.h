@@ -14,7 +14,9 @@ enum {
 };
 
 struct control_client {
-    int      fd, cancel_fd;    /* cancel_fd: -1 = none */
+    int fd, cancel_fd;              /* cancel_fd: -1 = none */
+    bool (*interrupted)(void *ctx); /* control_interrupt_by; NULL: none */
+    void    *interrupt_ctx;
     int      fds[CONTROL_FDS]; /* of the answer, if wanted */
     unsigned fd_count;
     bool     fds_wanted;

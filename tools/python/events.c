@@ -17,7 +17,6 @@
 #include "tools/python/fields.h"
 #include "tools/python/words.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,11 @@ typedef struct {
     Py_ssize_t                  count;
     struct trace_event          seen; /* of a live session */
     PyObject                   *last; /* the Event that is given again */
+    struct learner              learner;
+    PyThreadState              *waiting; /* of the thread that waits */
     bool                        ended;
+    bool                        busy;    /* a thread waits in it */
+    bool                        closing; /* close() came meanwhile: that thread closes */
 } Events;
 
 typedef struct {
@@ -285,20 +288,31 @@ static PyType_Spec event_spec    = {"autologger.Event", sizeof(Event), 0,
 
 static void events_close(Events *t)
 {
+    PyObject *type, *value, *trace;
+    if (t->busy) {
+        t->closing = true;
+        live_stop(t->live);
+        return;
+    }
+    PyErr_Fetch(&type, &value, &trace); /* an exception that ends the loop is not ours */
     if (t->last && Py_REFCNT(t->last) > 1 && !event_settle((Event *)t->last))
         PyErr_WriteUnraisable(t->last);
     Py_CLEAR(t->last);
     trace_close(t->trace);
     live_close(t->live, t->ended);
+    learner_finish(&t->learner);
     schema_set_free(t->set);
-    t->trace = NULL;
-    t->live  = NULL;
-    t->set   = NULL;
+    t->trace   = NULL;
+    t->live    = NULL;
+    t->window  = NULL;
+    t->set     = NULL;
+    t->learner = (struct learner){0};
     for (Py_ssize_t i = 0; i < t->count; i++)
         PyMem_Free(t->paths[i]);
     PyMem_Free(t->paths);
     t->paths = NULL;
     t->count = 0;
+    PyErr_Restore(type, value, trace);
 }
 
 static PyObject *events_close_method(PyObject *self, PyObject *unused)
@@ -308,51 +322,54 @@ static PyObject *events_close_method(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* The session that a Ctrl-C ends: of one thread, while it waits. */
-static struct live *volatile waiting;
-static void on_interrupt(int signal)
+/* A signal came while a thread waits: Python's handlers run now, in that thread if it is the one that runs them. */
+static bool on_interrupt(void *ctx)
 {
-    (void)signal;
-    if (waiting)
-        live_stop(waiting);
+    Events *t = ctx;
+    PyEval_RestoreThread(t->waiting);
+    const bool goes_on = PyErr_CheckSignals() == 0;
+    t->waiting         = PyEval_SaveThread();
+    return goes_on;
 }
 
-/* Waits for the next window, without the interpreter's lock. A Ctrl-C is raised again for Python when the wait is over. */
-static wstatus window_wait(Events *t, struct reason *why)
+/* Waits for the next window, without the interpreter's lock. 1: it came; 0: closed meanwhile; -1: an exception. */
+static int window_wait(Events *t)
 {
-    struct sigaction mine = {.sa_handler = on_interrupt}, before;
-    const bool       one  = !waiting && !sigaction(SIGINT, &mine, &before);
-    wstatus          st;
-    if (one)
-        waiting = t->live;
-    Py_BEGIN_ALLOW_THREADS st = live_next(t->live, &t->window, why);
-    Py_END_ALLOW_THREADS if (one)
-    {
-        waiting = NULL;
-        sigaction(SIGINT, &before, NULL);
-        if (st == W_CANCELLED)
-            raise(SIGINT);
+    struct reason why = {0};
+    t->busy           = true;
+    live_interrupt_by(t->live, on_interrupt, t);
+    t->waiting       = PyEval_SaveThread();
+    const wstatus st = live_next(t->live, &t->window, &why);
+    PyEval_RestoreThread(t->waiting);
+    t->busy           = false;
+    const bool raised = PyErr_Occurred() != NULL || PyErr_CheckSignals();
+    if (t->closing || raised) { /* after an interruption the connection is of no use */
+        t->closing = false;
+        events_close(t);
+        return raised ? -1 : 0;
     }
-    return st;
+    if (st)
+        fail(st, &why);
+    return st ? -1 : 1;
 }
 
 /* The next event of a live session. 1: there is one; 0: the session has ended; -1: an exception. */
 static int live_step(Events *t)
 {
-    struct reason why = {0};
+    if (t->busy) {
+        PyErr_SetString(PyExc_ValueError, "another thread waits for this session's events");
+        return -1;
+    }
     while (!t->window || !etl_next(t->window, &t->seen.e)) {
-        const wstatus st = window_wait(t, &why);
-        if (PyErr_CheckSignals())
-            return -1;
-        if (st) {
-            fail(st, &why);
-            return -1;
-        }
+        const int waited = window_wait(t);
+        if (waited <= 0)
+            return waited;
         if (!t->window) {
             t->ended = true;
             return 0;
         }
     }
+    learner_see(&t->learner, t->set, &t->seen.e); /* descriptions that programs write themselves */
     decoded_names(t->set, &t->seen.e, &t->seen.names);
     return 1;
 }
@@ -446,7 +463,8 @@ static bool events_open(Events *t, PyObject *manifests, const char *session, con
     if (!st) {
         schema_set_ask(t->set, publishers_ask, &t->installed);
         if (session) {
-            st = live_open(runtime, session, &t->live, &why);
+            t->learner = (struct learner){.manifest = manifest_learn, .ctx = (void *)(uintptr_t)t->installed.culture};
+            st         = live_open(runtime, session, &t->live, &why);
         } else {
             t->learn = (struct learn_files){(const char *const *)t->paths, (unsigned)t->count, manifest_learn,
                                             (void *)(uintptr_t)t->installed.culture};
@@ -496,6 +514,29 @@ static PyObject *events_self(PyObject *self)
     return self;
 }
 
+static PyObject *text_or_empty(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text ? text : "", (Py_ssize_t)(text ? strlen(text) : 0), "replace");
+}
+
+static unsigned long long unix_ns(int64_t filetime) { return filetime_to_unix_ns((uint64_t)filetime); }
+
+static PyObject *header_make(const char *path, const struct etl_file_header *h, unsigned damaged)
+{
+    PyObject *const texts[] = {PyUnicode_DecodeFSDefault(path), text_or_empty(h->logger_name),
+                               text_or_empty(h->file_name)};
+    if (!texts[0] || !texts[1] || !texts[2]) {
+        for (int i = 0; i < 3; i++)
+            Py_XDECREF(texts[i]);
+        return NULL;
+    }
+    return Py_BuildValue("{s:N,s:N,s:N,s:K,s:K,s:K,s:I,s:I,s:I,s:I,s:I}", "path", texts[0], "logger", texts[1], "file",
+                         texts[2], "start_ns", unix_ns(h->raw.start_time), "end_ns", unix_ns(h->raw.end_time),
+                         "boot_ns", unix_ns(h->raw.boot_time), "processors", h->raw.processors, "events_lost",
+                         h->raw.events_lost, "buffers_lost", h->raw.buffers_lost, "mode", h->raw.log_file_mode,
+                         "damaged", damaged);
+}
+
 /* One dict a file: what its header says, and the damage that reading has met so far. */
 static PyObject *headers_get(PyObject *self, void *unused)
 {
@@ -506,14 +547,7 @@ static PyObject *headers_get(PyObject *self, void *unused)
         const struct etl_file_header *h = trace_header(t->trace, i);
         unsigned                      damaged;
         etl_reader_damage(trace_reader(t->trace, i), &damaged);
-        PyObject *one =
-            Py_BuildValue("{s:s,s:s,s:s,s:K,s:K,s:K,s:I,s:I,s:I,s:I,s:I}", "path", trace_path(t->trace, i), "logger",
-                          h->logger_name ? h->logger_name : "", "file", h->file_name ? h->file_name : "", "start_ns",
-                          (unsigned long long)filetime_to_unix_ns((uint64_t)h->raw.start_time), "end_ns",
-                          (unsigned long long)filetime_to_unix_ns((uint64_t)h->raw.end_time), "boot_ns",
-                          (unsigned long long)filetime_to_unix_ns((uint64_t)h->raw.boot_time), "processors",
-                          h->raw.processors, "events_lost", h->raw.events_lost, "buffers_lost", h->raw.buffers_lost,
-                          "mode", h->raw.log_file_mode, "damaged", damaged);
+        PyObject *one = header_make(trace_path(t->trace, i), h, damaged);
         if (!one || PyList_Append(out, one))
             Py_CLEAR(out);
         Py_XDECREF(one);

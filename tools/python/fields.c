@@ -11,7 +11,7 @@ struct making {
     bool        is_64bit, failed;
 };
 
-enum form { FORM_SIGNED, FORM_UNSIGNED, FORM_F32, FORM_F64, FORM_BOOLEAN, FORM_BYTES, FORM_TEXT };
+enum form { FORM_SIGNED, FORM_UNSIGNED, FORM_F32, FORM_F64, FORM_BOOLEAN, FORM_BYTES, FORM_ADDRESSES, FORM_TEXT };
 
 static enum form form_of(uint16_t kind)
 {
@@ -37,6 +37,7 @@ static enum form form_of(uint16_t kind)
     case VALUE_BINARY:
     case VALUE_BYTES:
     case VALUE_HEXDUMP: return FORM_BYTES;
+    case VALUE_ADDRESSES: return FORM_ADDRESSES;
     default: return FORM_TEXT;
     }
 }
@@ -62,6 +63,22 @@ static PyObject *float_make(const struct value *v, enum form form)
     return PyFloat_FromDouble(form == FORM_F32 ? (double)narrow : wide);
 }
 
+/* Pointers up to the end of the payload: a stack. */
+static PyObject *addresses_make(const struct value *v, bool is_64bit)
+{
+    const size_t width = is_64bit ? 8 : 4;
+    PyObject    *out   = PyList_New(0);
+    for (size_t at = 0; out && at + width <= v->size; at += width) {
+        uint64_t n = 0;
+        memcpy(&n, v->data + at, width);
+        PyObject *one = PyLong_FromUnsignedLongLong(n);
+        if (!one || PyList_Append(out, one))
+            Py_CLEAR(out);
+        Py_XDECREF(one);
+    }
+    return out;
+}
+
 static PyObject *value_make(struct making *m, const struct schema_field *f, const struct value *v)
 {
     const enum form form = f->map ? FORM_TEXT : form_of(f->kind);
@@ -72,6 +89,8 @@ static PyObject *value_make(struct making *m, const struct schema_field *f, cons
         return float_make(v, form);
     if (form == FORM_BYTES)
         return PyBytes_FromStringAndSize((const char *)v->data, (Py_ssize_t)v->size);
+    if (form == FORM_ADDRESSES)
+        return addresses_make(v, m->is_64bit);
     if (form == FORM_BOOLEAN) {
         uint32_t n = 0;
         memcpy(&n, v->data, v->size < sizeof n ? v->size : sizeof n);
@@ -82,11 +101,12 @@ static PyObject *value_make(struct making *m, const struct schema_field *f, cons
     return PyUnicode_DecodeUTF8(text_get(&m->text), (Py_ssize_t)m->text.length, "replace");
 }
 
-/* The list or dict under `key`, made where it is missing; borrowed. */
+/* The list or dict under `key`, made where it is missing; borrowed. A description may have one name for two fields of
+ * different shapes: the later one takes the place. */
 static PyObject *inner(PyObject *outer, PyObject *key, bool list)
 {
     PyObject *there = PyDict_GetItemWithError(outer, key);
-    if (there || PyErr_Occurred())
+    if (there && (list ? PyList_Check(there) : PyDict_Check(there)))
         return there;
     there = list ? PyList_New(0) : PyDict_New();
     if (!there)
@@ -112,7 +132,13 @@ static PyObject *struct_of(PyObject *outer, const struct walk_level *level)
         }
         Py_DECREF(made);
     }
-    return PyList_GetItem(at, level->element);
+    PyObject *made = PyList_GetItem(at, level->element);
+    if (made && !PyDict_Check(made)) { /* of another field of that name */
+        if (PyList_SetItem(at, level->element, PyDict_New()))
+            return NULL;
+        made = PyList_GetItem(at, level->element);
+    }
+    return made;
 }
 
 static bool value_put(struct making *m, PyObject *into, const struct walk_level *level, const struct value *v)

@@ -110,7 +110,9 @@ def _plain(value):
     if isinstance(value, int) and not isinstance(value, _Typed):
         return struct.pack("<i" if -2**31 <= value < 2**31 else "<q" if value < 2**63 else "<Q", value)
     if isinstance(value, str):
-        return (value + "\0").encode("utf-16-le")
+        return (value + "\0").encode("utf-16-le", "surrogatepass")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)  # as the template has it
     return _typed(value)[2]
 
 
@@ -148,6 +150,23 @@ HexInt32, HexInt64 = _number("HexInt32", int, HEX32, "<I"), _number("HexInt64", 
 Float32 = _number("Float32", float, FLOAT, "<f")
 
 
+class _TooLarge(Exception):
+    """An event can't hold it."""
+
+
+def _count(n):
+    if n > 65535:
+        raise _TooLarge
+    return struct.pack("<H", n)
+
+
+def _name(text):
+    """A name in the metadata, where a NUL ends it."""
+    if "\0" in text:
+        raise ValueError(f"{text!r}: a name has no NUL")
+    return text.encode("utf-8", "surrogateescape") + b"\0"
+
+
 def _typed(value):
     """(in-type, out-type or 0, bytes) of one value."""
     if isinstance(value, _Typed):
@@ -160,9 +179,10 @@ def _typed(value):
         return DOUBLE, 0, struct.pack("<d", value)
     if isinstance(value, str):
         raw = value.encode("utf-8", "surrogateescape")
-        return COUNTED_ANSI, OUT_UTF8, struct.pack("<H", len(raw)) + raw
+        return COUNTED_ANSI, OUT_UTF8, _count(len(raw)) + raw
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return BINARY, 0, struct.pack("<H", len(value)) + bytes(value)
+        raw = bytes(value)
+        return BINARY, 0, _count(len(raw)) + raw
     if isinstance(value, uuid.UUID):
         return GUID, 0, value.bytes_le
     if isinstance(value, datetime.datetime):
@@ -180,8 +200,8 @@ def _field(name, value):
         raise TypeError(f"{name}: the values of an array have one type")
     in_type, out_type = kinds.pop()
     data = b"".join(t[2] for t in typed)
-    meta = name.encode() + b"\0" + bytes([in_type | (ARRAY if array else 0) | (OUT_FOLLOWS if out_type else 0)]) + (bytes([out_type]) if out_type else b"")
-    return meta, (struct.pack("<H", len(typed)) if array else b"") + data
+    meta = _name(name) + bytes([in_type | (ARRAY if array else 0) | (OUT_FOLLOWS if out_type else 0)]) + (bytes([out_type]) if out_type else b"")
+    return meta, (_count(len(typed)) if array else b"") + data
 
 
 class Provider(_Registered):
@@ -190,9 +210,9 @@ class Provider(_Registered):
     `guid`: by default the one that the name stands for (guid_of)."""
 
     def __init__(self, name, guid=None):
+        traits = _name(name)
         super().__init__(guid or guid_of(name))
         self.name = name
-        traits = name.encode() + b"\0"
         self.traits = struct.pack("<H", 2 + len(traits)) + traits
         self.api.EventSetInformation(self.handle, 2, self.traits, len(self.traits))
 
@@ -200,13 +220,18 @@ class Provider(_Registered):
         """Writes an event; `fields` (a dict) and further arguments are its fields, in their order. Returns the error, 0: written, or no session listens.
 
         int: Int64, float: Double, str: text in UTF-8, bytes, bool, uuid.UUID, datetime.datetime; Int8 ... UInt64, HexInt32, Float32; lists of them."""
+        if not (0 <= level <= 255 and 0 <= opcode <= 255 and 0 <= keyword < 2**64):
+            raise ValueError("level and opcode are 0 to 255, keyword is a number of 64 bits")
         if not self.api.EventProviderEnabled(self.handle, level, keyword):
             return 0
         meta, data = b"", b""
-        for name, value in {**(fields or {}), **more}.items():
-            m, d = _field(name, value)
-            meta, data = meta + m, data + d
-        meta = b"\0" + event.encode() + b"\0" + meta  # no tags
+        try:
+            for name, value in {**(fields or {}), **more}.items():
+                m, d = _field(name, value)
+                meta, data = meta + m, data + d
+        except _TooLarge:
+            return 534
+        meta = b"\0" + _name(event) + meta  # no tags
         meta = struct.pack("<H", 2 + len(meta)) + meta
         if len(meta) + len(data) > 65000:
             return 534  # ERROR_ARITHMETIC_OVERFLOW
