@@ -7,7 +7,9 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -49,34 +51,47 @@ class Window:
 
 
 def strangers(w):
-    """Before the token is used."""
-    for path in ("/", "/live?session=x", "/report?file=/etc/passwd", "/?token=" + "0" * 48, "/?token="):
-        check(w.ask("GET", path)[0] == 403, path)
+    """Before the token is used: everybody gets the page, which is no secret, and nothing else."""
+    for path in ("/live?session=x", "/report?file=/etc/passwd"):
+        for headers in ({}, {"X_Autologger": ""}, {"X_Autologger": "0" * 48}, {"X_Autologger": w.token}, {"Cookie": "autologger=" + w.token}):
+            check(w.ask("GET", path, **headers)[0] == 403, path, headers)
+    for path in ("/", "/?token=" + "0" * 48, "/?token="):
+        status, page, _ = w.ask("GET", path)
+        check(status == 200 and "U.secret = ''" in page, path)
     run = json.dumps({"words": ["sessions", "--json"]}).encode()
-    check(w.ask("POST", "/run", body=run, X_Autologger="1")[0] == 403, "no cookie")
+    check(w.ask("POST", "/run", body=run, X_Autologger="1")[0] == 403, "no secret")
     check(w.ask("GET", "/?token=" + w.token, host="evil.example:80")[0] == 403, "another name of this address")
     listening = subprocess.run(["ss", "-ltn"], capture_output=True, text=True, check=False).stdout
     check(f"127.0.0.1:{w.port}" in listening and f"0.0.0.0:{w.port}" not in listening and f"*:{w.port}" not in listening, listening)
+    idle = [socket.create_connection(("127.0.0.1", w.port)) for _ in range(60)]
+    check(w.ask("GET", "/")[0] == 200, "connections of others that say nothing")
+    end = time.time() + 40
+    while time.time() < end:
+        ready, _, _ = select.select(idle, [], [], 1)
+        if len(ready) == len(idle):
+            break
+    check(all(s.recv(1) == b"" for s in idle), "they are ended")
 
 
-def used_up(w, cookie):
-    check(w.ask("GET", "/?token=" + w.token)[0] == 403, "a token works once")
+def used_up(w, secret):
+    check("U.secret = ''" in w.ask("GET", "/?token=" + w.token)[1], "a token works once")
     run = json.dumps({"words": ["sessions", "--json"]}).encode()
-    check(w.ask("POST", "/run", body=run, Cookie=cookie)[0] == 403, "without the header that no other page can send")
-    check(w.ask("POST", "/run", body=run, Cookie=cookie, X_Autologger="1", host="localhost.evil:1")[0] == 403, "another host")
-    status, text, r = w.ask("POST", "/run", body=run, Cookie=cookie, X_Autologger="1")
+    for site in ("same-site", "cross-site"):  # another port of this machine is the same site
+        check(w.ask("POST", "/run", body=run, X_Autologger=secret, Sec_Fetch_Site=site)[0] == 403, site)
+    check(w.ask("POST", "/run", body=run, X_Autologger=secret, host="localhost.evil:1")[0] == 403, "another host")
+    status, text, r = w.ask("POST", "/run", body=run, X_Autologger=secret, Sec_Fetch_Site="same-origin")
     check(status == 200 and json.loads(text)["code"] == 0, status, text)
-    check("frame-ancestors 'none'" in r.headers["Content-Security-Policy"] and r.headers["Access-Control-Allow-Origin"] is None, dict(r.headers))
+    check("frame-ancestors 'none'" in r.headers["Content-Security-Policy"] and r.headers["Access-Control-Allow-Origin"] is None and r.headers["Set-Cookie"] is None, dict(r.headers))
     for words in (["apply", "x"], ["clean"], ["import", "x"], ["dev"], [], ["sessions", 5], ["sessions"] * 100, "sessions"):
-        check(w.ask("POST", "/run", body=json.dumps({"words": words}).encode(), Cookie=cookie, X_Autologger="1")[0] == 400, words)
+        check(w.ask("POST", "/run", body=json.dumps({"words": words}).encode(), X_Autologger=secret)[0] == 400, words)
     for body in (b"", b"{", b"[]", b"\xff\xfe", b"{" * 5000, b'{"words": {"a": 1}}'):
-        check(w.ask("POST", "/run", body=body, Cookie=cookie, X_Autologger="1")[0] == 400, body[:20])
-    check(w.ask("POST", "/run", body=b"x" * (2 << 20), Cookie=cookie, X_Autologger="1")[0] == 413, "too large")
-    check(w.ask("PUT", "/run", body=b"", Cookie=cookie, X_Autologger="1")[0] == 405, "PUT")
-    check(w.ask("GET", "/etc/passwd", Cookie=cookie)[0] == 404, "no files")
-    status, page, r = w.ask("GET", "/report?file=" + os.path.join(BUILD, "made", "kernel.etl"), Cookie=cookie)
+        check(w.ask("POST", "/run", body=body, X_Autologger=secret)[0] == 400, body[:20])
+    check(w.ask("POST", "/run", body=b"x" * (2 << 20), X_Autologger=secret)[0] == 413, "too large")
+    check(w.ask("PUT", "/run", body=b"", X_Autologger=secret)[0] == 405, "PUT")
+    check(w.ask("GET", "/etc/passwd", X_Autologger=secret)[0] == 404, "no files")
+    status, page, r = w.ask("GET", "/report?file=" + os.path.join(BUILD, "made", "kernel.etl"), X_Autologger=secret)
     check(status == 200 and page.lower().startswith("<!doctype html>") and "</html>" in page, status, page[:300])
-    status, page, r = w.ask("GET", "/report?file=/etc/hostname", Cookie=cookie)
+    status, page, r = w.ask("GET", "/report?file=/etc/hostname", X_Autologger=secret)
     check("not an .etl" in page or "header" in page, page[:300])
 
 
@@ -105,7 +120,9 @@ def sessions(b, m):
     fill(b, "#start-name", "--evil")
     b.press("#start-form button")
     b.until("document.querySelector('#said').textContent.length > 1", 20)
-    m.tool("stop", "--", "--evil", expect=None)  # a name like another, not an option
+    names = [s["name"] for s in json.loads(m.tool("sessions", "--json").stdout)["sessions"]]
+    check(sorted(names) == ["--evil", "my window"], "a name like another, not an option", names)
+    m.tool("stop", "--", "--evil")
     fill(b, "#start-name", "my window")
     b.press("#start-form button")
     says(b, "ERROR_ALREADY_EXISTS")
@@ -129,8 +146,10 @@ def live(b, m):
     check(info["events_written"] + info["events_lost"] == 50000 and b.run("U.views.live.total") >= info["events_written"], "each event came", info["events_written"])
     memory = b.run("performance.memory ? performance.memory.usedJSHeapSize : 0")
     check(memory < 200e6, "memory", memory)
-    before = b.run("U.views.live.kept.length")
+    before, total = b.run("U.views.live.kept.length"), b.run("U.views.live.total")
     b.press("#live-pause")
+    m.writer(1, 1000, rate=10000)[0].wait(60)
+    b.until(f"U.views.live.total >= {total} + 1000", 30)
     check(b.run("document.querySelector('#live-pause').getAttribute('aria-pressed')") == "true" and b.run("U.views.live.kept.length") == before, "paused")
     fill(b, "#live-filter", "nothing has this text")
     check("no event passes" in b.run("document.querySelector('#live-table tbody').textContent"), "filter")
@@ -139,6 +158,32 @@ def live(b, m):
     b.press("#live-columns input")
     check(b.run("document.querySelectorAll('#live-table thead th').length") == columns - 1, "columns")
     print(f"50,000 live events at 10,000 a second, {behind:.1f} s behind at the end, {memory / 1e6:.0f} MB in the page")
+
+
+LONG = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import autologger, autologger.provider
+autologger.provider.library(sys.argv[2])
+p = autologger.Provider("Contoso-Long", "{%s}")
+assert p.enabled()
+p.write("Long", fields={"n" * 1500: [autologger.UInt8(1)] * 2000})
+p.write("After", number=-2**63)
+"""
+
+
+def long_line(b, m):
+    """An event whose line has some megabytes, and a number that a page can't hold."""
+    package = os.path.join(BUILD, "python")
+    if not os.path.exists(os.path.join(package, "autologger", "_events.abi3.so")):
+        return
+    b.press("#live-pause")  # goes on
+    r = subprocess.run([sys.executable, "-c", LONG % PROVIDER.strip("{}"), package, os.path.join(BUILD, "libautologger.so.0")], env=m.env, capture_output=True, text=True, timeout=60,
+                       check=False)
+    check(r.returncode == 0, r.stderr)
+    b.until("U.views.live.kept.some((e) => e.event === 'After')", 60)
+    check(b.run("U.views.live.kept.some((e) => e.event === 'Long')"), "a long event")
+    check(b.run("U.views.live.kept.find((e) => e.event === 'After').fields.number") == str(-2**63), "a number of 64 bits")
 
 
 def stopping(b, m):
@@ -192,7 +237,13 @@ def channels(b, m):
 def boots(b, m):
     tab(b, "boots")
     b.until("/rehearsal|boot/.test(document.querySelector('#boots-table tbody').textContent)")
-    check("app" in b.run("document.querySelector('#status-table tbody').textContent"), b.run("document.querySelector('#status-table tbody').textContent"))
+    status = b.run("document.querySelector('#status-table tbody').textContent")
+    check("app" in status and "NaN" not in status and "no program registered this provider" in status and "in part" in status, status)
+    b.run(f"document.querySelector('#report-file').value = {json.dumps(os.path.join(BUILD, 'made', 'kernel.etl'))}")
+    b.press("#report-form button")
+    b.until("document.querySelector('#report').open", 60)
+    check(b.run("document.querySelector('#report-frame').sandbox.value") == "allow-scripts", "a report has no origin")
+    b.press("#report-close")
 
 
 def usable(b):
@@ -216,16 +267,19 @@ def flow(m):
     with Browser() as b:
         b.open(w.address, ready="document.querySelector('#boots-table tbody tr') !== null")
         check(b.run("location.search") == "", "the token is not left in the address")
-        cookie = b.ask("Network.getCookies")["cookies"][0]
-        check(cookie["httpOnly"] and cookie["sameSite"] == "Strict", cookie)
-        used_up(w, f"autologger={cookie['value']}")
-        for part in (boots, sessions, live, stopping, sets, channels):
+        check(b.ask("Network.getCookies")["cookies"] == [], "cookies are shared by all ports of a machine")
+        used_up(w, b.run("U.secret"))
+        b.open(f"http://127.0.0.1:{w.port}/", ready="document.querySelector('#boots-table tbody tr') !== null && U.secret.length === 48")  # loaded again
+        check(b.run("!document.querySelector('#said').classList.contains('bad')"), "the tab keeps what it was given")
+        for part in (boots, sessions, live, long_line, stopping, sets, channels):
             part(b, m)
         usable(b)
         foreign = [r for r in b.requests if not r.startswith(f"http://127.0.0.1:{w.port}/") and not r.startswith(("data:", "about:"))]
         check(foreign == [] and b.said == [], "it asks nobody else, and says nothing on the console", foreign, b.said)
-    w.p.send_signal(signal.SIGINT)
-    check(w.p.wait(10) == 0, "Ctrl-C ends it")
+        w.p.send_signal(signal.SIGINT)
+        check(w.p.wait(10) == 0, "Ctrl-C ends it")
+        b.press("#boots-again")
+        says(b, "The window is closed")
 
 
 def main():

@@ -1,5 +1,6 @@
 #include "tools/ui/ui_page.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,17 +42,27 @@ static const struct ui_part {
     PART(channels),
     TEXT("U.begin();\n</script>\n</html>\n")};
 
-char *ui_page_make(size_t *size)
+char *ui_page_make(const char *secret, size_t *size)
 {
-    size_t n = 0;
+    static const char mark[] = "SECRET_OF_THE_TOKEN";
+    size_t            n      = strlen(secret);
     for (size_t i = 0; i < sizeof ui_parts / sizeof *ui_parts; i++)
         n += (size_t)(ui_parts[i].to - ui_parts[i].from);
-    char *out = malloc(n), *at = out;
+    char *out = malloc(n + 1), *at = out;
     for (size_t i = 0; out && i < sizeof ui_parts / sizeof *ui_parts; i++) {
         const size_t part = (size_t)(ui_parts[i].to - ui_parts[i].from);
         memcpy(at, ui_parts[i].from, part);
         at += part;
     }
-    *size = n;
+    if (!out)
+        return NULL;
+    *at         = 0;
+    char *place = strstr(out, mark);
+    if (place) {
+        memmove(place + strlen(secret), place + sizeof mark - 1, (size_t)(at - place) - (sizeof mark - 1) + 1);
+        memcpy(place, secret, strlen(secret));
+        at += (ptrdiff_t)strlen(secret) - (ptrdiff_t)(sizeof mark - 1);
+    }
+    *size = (size_t)(at - out);
     return out;
 }

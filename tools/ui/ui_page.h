@@ -2,6 +2,6 @@
 #ifndef TOOLS_UI_PAGE_H
 #define TOOLS_UI_PAGE_H
 #include <stddef.h>
-/* malloc; NULL: no memory. */
-char *ui_page_make(size_t *size);
+/* `secret`: the page's scripts know it; "": none. malloc; NULL: no memory. */
+char *ui_page_make(const char *secret, size_t *size);
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 #include <yajl/yajl_tree.h>
 
 #define SELF "/proc/self/exe"
+#define FILE_PATH "/proc/self/fd/100"
+enum { FILE_FD = 100 };
 extern char **environ;
 
 static const struct ui_verb {
@@ -73,7 +76,7 @@ void ui_request_finish(struct ui_request *r)
 }
 
 /* Starts this program with these words; its output and messages go to `out` and `err` (-1: to those of this process). */
-static pid_t run_begin(char *const *argv, int out, int err)
+static pid_t run_begin(char *const *argv, int out, int err, int file)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t          attributes;
@@ -88,24 +91,24 @@ static pid_t run_begin(char *const *argv, int out, int err)
     posix_spawn_file_actions_adddup2(&files, out, 1);
     if (err >= 0)
         posix_spawn_file_actions_adddup2(&files, err, 2);
+    if (file >= 0)
+        posix_spawn_file_actions_adddup2(&files, file, FILE_FD);
     errno = posix_spawn(&pid, SELF, &files, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     return errno ? -1 : pid;
 }
 
-/* A file of the request's text, for one run. False: it can't be made. */
-static bool request_file(const struct ui_request *r, char *path, size_t size)
+/* The request's file, in memory: for the verb it is descriptor FILE_FD, with a path. */
+static int request_file(const struct ui_request *r)
 {
-    const char *folder = getenv("TMPDIR");
-    snprintf(path, size, "%s/autologger-ui-XXXXXX.ini", folder && *folder ? folder : "/tmp");
-    const int    fd = mkostemps(path, 4, O_CLOEXEC);
+    const int    fd = memfd_create("autologger-ui", MFD_CLOEXEC);
     const size_t n  = strlen(r->file);
-    if (fd < 0)
-        return false;
-    const bool good = write(fd, r->file, n) == (ssize_t)n;
-    close(fd);
-    return good;
+    if (fd >= 0 && write(fd, r->file, n) != (ssize_t)n) {
+        close(fd);
+        return -1;
+    }
+    return fd;
 }
 
 static long seconds_now(void)
@@ -143,39 +146,38 @@ static bool run_read(int out, int err, struct textbuf text[2])
 static int code_of(pid_t pid)
 {
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void file_read(const char *path, struct textbuf *out)
+static void file_read(int fd, struct textbuf *out)
 {
-    char      room[65536];
-    ssize_t   n;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && out->size < UI_OUTPUT_MOST && (n = read(fd, room, sizeof room)) > 0)
+    char    room[65536];
+    ssize_t n;
+    for (off_t at = 0; out->size < UI_OUTPUT_MOST && (n = pread(fd, room, sizeof room, at)) > 0; at += n)
         textbuf_put(out, room, (size_t)n);
-    if (fd >= 0)
-        close(fd);
 }
 
 void ui_run(const struct ui_request *request, struct ui_result *out)
 {
-    char                 *argv[UI_WORDS + 4] = {"autologger", request->word[0]}, path[256] = "";
-    const struct ui_verb *verb    = ui_verb_find(request->word[0]);
-    size_t                n       = 2;
-    struct textbuf        text[2] = {{0}, {0}};
+    char                 *argv[UI_WORDS + 4] = {"autologger", request->word[0]};
+    const struct ui_verb *verb               = ui_verb_find(request->word[0]);
+    size_t                n                  = 2;
+    struct textbuf        text[2]            = {{0}, {0}};
     int                   o[2] = {-1, -1}, e[2] = {-1, -1};
-    *out      = (struct ui_result){.code = -1};
-    bool good = !request->file || request_file(request, path, sizeof path);
+    *out           = (struct ui_result){.code = -1};
+    const int file = request->file ? request_file(request) : -1;
+    bool      good = !request->file || file >= 0;
     if (verb && verb->store && ui_store) {
         argv[n++] = "--store";
         argv[n++] = (char *)(uintptr_t)ui_store;
     }
     for (size_t i = 1; i < request->words; i++)
-        argv[n++] = *path && strcmp(request->word[i], "@file") == 0 ? path : request->word[i];
+        argv[n++] = file >= 0 && strcmp(request->word[i], "@file") == 0 ? FILE_PATH : request->word[i];
     good            = good && !pipe2(o, O_CLOEXEC) && !pipe2(e, O_CLOEXEC);
-    const pid_t pid = good ? run_begin(argv, o[1], e[1]) : -1;
+    const pid_t pid = good ? run_begin(argv, o[1], e[1], file) : -1;
     for (int i = 0; i < 2; i++)
         if ((i ? e : o)[1] >= 0)
             close((i ? e : o)[1]);
@@ -196,10 +198,10 @@ void ui_run(const struct ui_request *request, struct ui_result *out)
             close((i ? e : o)[0]);
     if (request->page && !out->code) {
         textbuf_clear(&text[0]);
-        file_read(path, &text[0]);
+        file_read(file, &text[0]);
     }
-    if (*path)
-        unlink(path);
+    if (file >= 0)
+        close(file);
     out->out = text[0].data, out->out_size = text[0].size;
     out->err = text[1].data, out->err_size = text[1].size;
 }
@@ -260,7 +262,7 @@ pid_t ui_watch(const char *session, int *fd)
     char *argv[] = {"autologger", "watch", "--json", "--", (char *)(uintptr_t)session, NULL};
     if (pipe2(p, O_CLOEXEC))
         return -1;
-    const pid_t pid = run_begin(argv, p[1], p[1]);
+    const pid_t pid = run_begin(argv, p[1], p[1], -1);
     close(p[1]);
     if (pid < 0)
         close(p[0]);

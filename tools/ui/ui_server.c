@@ -20,7 +20,8 @@ enum {
     TOKEN_BYTES  = 24,
     TOKEN_TEXT   = TOKEN_BYTES * 2,
     BODY_MOST    = 1 << 20,
-    CONNECTIONS  = 32,
+    CONNECTIONS  = 256,
+    IDLE_SECONDS = 10, /* of who has not shown the secret */
     STREAM_BLOCK = 65536,
     ADDRESS      = 128
 };
@@ -33,7 +34,7 @@ static struct {
 
 struct ui_server {
     struct MHD_Daemon *daemon;
-    char               token[TOKEN_TEXT + 1], cookie[TOKEN_TEXT + 1];
+    char               token[TOKEN_TEXT + 1], secret[TOKEN_TEXT + 1];
     int                used; /* the token */
     char               address[ADDRESS], host[2][32];
 };
@@ -59,16 +60,8 @@ static wstatus mhd_load(struct reason *why)
 
 /* ---- answers ---- */
 
-/* `data` is malloc, or belongs to the program. */
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const char *type, char *data, size_t size,
-                              enum MHD_ResponseMemoryMode mode, const char *cookie)
+static void headers_put(struct MHD_Response *r, const char *type)
 {
-    struct MHD_Response *r = mhd.create_response_from_buffer(size, data, mode);
-    if (!r) {
-        if (mode == MHD_RESPMEM_MUST_FREE)
-            free(data);
-        return MHD_NO;
-    }
     mhd.add_response_header(r, "Content-Type", type);
     mhd.add_response_header(r, "Cache-Control", "no-store");
     mhd.add_response_header(r, "X-Content-Type-Options", "nosniff");
@@ -76,9 +69,20 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const cha
     mhd.add_response_header(r, "X-Frame-Options", "DENY");
     mhd.add_response_header(
         r, "Content-Security-Policy",
-        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    if (cookie)
-        mhd.add_response_header(r, "Set-Cookie", cookie);
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+}
+
+/* `data` is malloc, or belongs to the program. */
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const char *type, char *data, size_t size,
+                              enum MHD_ResponseMemoryMode mode)
+{
+    struct MHD_Response *r = mhd.create_response_from_buffer(size, data, mode);
+    if (!r) {
+        if (mode == MHD_RESPMEM_MUST_FREE)
+            free(data);
+        return MHD_NO;
+    }
+    headers_put(r, type);
     const enum MHD_Result result = mhd.queue_response(c, code, r);
     mhd.destroy_response(r);
     return result;
@@ -86,8 +90,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const cha
 
 static enum MHD_Result ui_answer_text(struct MHD_Connection *c, unsigned code, const char *text)
 {
-    return answer(c, code, "text/plain; charset=utf-8", (char *)(uintptr_t)text, strlen(text), MHD_RESPMEM_PERSISTENT,
-                  NULL);
+    return answer(c, code, "text/plain; charset=utf-8", (char *)(uintptr_t)text, strlen(text), MHD_RESPMEM_PERSISTENT);
 }
 
 /* Equal, in a time that does not tell where they differ. */
@@ -101,16 +104,14 @@ static int same(const char *a, const char *b)
     return !differ;
 }
 
-static enum MHD_Result answer_page(struct MHD_Connection *c, struct ui_server *s, int with_cookie)
+/* The page; `secret`: for who has the token, else "". */
+static enum MHD_Result answer_page(struct MHD_Connection *c, const char *secret)
 {
-    char   cookie[TOKEN_TEXT + 96];
     size_t size;
-    char  *page = ui_page_make(&size);
+    char  *page = ui_page_make(secret, &size);
     if (!page)
         return ui_answer_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory");
-    snprintf(cookie, sizeof cookie, "autologger=%s; HttpOnly; SameSite=Strict; Path=/", s->cookie);
-    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", page, size, MHD_RESPMEM_MUST_FREE,
-                  with_cookie ? cookie : NULL);
+    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", page, size, MHD_RESPMEM_MUST_FREE);
 }
 
 static enum MHD_Result answer_run(struct MHD_Connection *c, const struct body *b)
@@ -126,7 +127,7 @@ static enum MHD_Result answer_run(struct MHD_Connection *c, const struct body *b
     ui_result_finish(&result);
     if (!json)
         return ui_answer_text(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory");
-    return answer(c, MHD_HTTP_OK, "application/json", json, size, MHD_RESPMEM_MUST_FREE, NULL);
+    return answer(c, MHD_HTTP_OK, "application/json", json, size, MHD_RESPMEM_MUST_FREE);
 }
 
 static ssize_t stream_more(void *ctx, uint64_t at, char *out, size_t room)
@@ -149,8 +150,7 @@ static enum MHD_Result answer_live(struct MHD_Connection *c)
         ui_stream_destroy(stream);
         return MHD_NO;
     }
-    mhd.add_response_header(r, "Content-Type", "text/event-stream");
-    mhd.add_response_header(r, "Cache-Control", "no-store");
+    headers_put(r, "text/event-stream");
     const enum MHD_Result result = mhd.queue_response(c, MHD_HTTP_OK, r);
     mhd.destroy_response(r);
     return result;
@@ -170,28 +170,27 @@ static enum MHD_Result answer_report(struct MHD_Connection *c)
         char *text = result.err ? result.err : strdup("the report failed");
         result.err = NULL;
         ui_result_finish(&result);
-        return answer(c, MHD_HTTP_OK, "text/plain; charset=utf-8", text, strlen(text), MHD_RESPMEM_MUST_FREE, NULL);
+        return answer(c, MHD_HTTP_OK, "text/plain; charset=utf-8", text, strlen(text), MHD_RESPMEM_MUST_FREE);
     }
     char        *page = result.out;
     const size_t size = result.out_size;
     result.out        = NULL;
     ui_result_finish(&result);
-    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", page, size, MHD_RESPMEM_MUST_FREE, NULL);
+    return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", page, size, MHD_RESPMEM_MUST_FREE);
 }
 
 /* ---- requests ---- */
 
+/* The page itself is no secret. What it was given with the token is, and nobody gets that twice. */
 static enum MHD_Result ui_get(struct ui_server *s, struct MHD_Connection *c, const char *path, int known)
 {
     const char *token = mhd.lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
     if (!strcmp(path, "/") && token && same(token, s->token) && !__atomic_exchange_n(&s->used, 1, __ATOMIC_ACQ_REL))
-        return answer_page(c, s, 1);
-    if (!known)
-        return ui_answer_text(
-            c, MHD_HTTP_FORBIDDEN,
-            "This address is for the one who started \"autologger ui\". Its token works once. Do: start it again.\n");
+        return answer_page(c, s->secret);
     if (!strcmp(path, "/"))
-        return answer_page(c, s, 0);
+        return answer_page(c, "");
+    if (!known)
+        return ui_answer_text(c, MHD_HTTP_FORBIDDEN, "not allowed\n");
     if (!strcmp(path, "/live"))
         return answer_live(c);
     if (!strcmp(path, "/report"))
@@ -213,29 +212,55 @@ static enum MHD_Result body_add(struct body *b, const char *data, size_t *size)
     return MHD_YES;
 }
 
+/* Of this server's own page, under its own name, with the secret. */
+static int request_known(const struct ui_server *s, struct MHD_Connection *c)
+{
+    const char *from = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    if (from && strcmp(from, "same-origin") && strcmp(from, "none"))
+        return 0;
+    return same(mhd.lookup_connection_value(c, MHD_HEADER_KIND, "X-Autologger"), s->secret);
+}
+
+/* Before the body comes: 1: it may come. */
+static int request_begin(struct ui_server *s, struct MHD_Connection *c, const char *path, const char *method,
+                         enum MHD_Result *result)
+{
+    const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+    if (!host || (strcmp(host, s->host[0]) && strcmp(host, s->host[1]))) /* another name that leads here */
+        *result = ui_answer_text(c, MHD_HTTP_FORBIDDEN, "not this host\n");
+    else if (!strcmp(method, "GET"))
+        return 1;
+    else if (!request_known(s, c))
+        *result = ui_answer_text(c, MHD_HTTP_FORBIDDEN, "not allowed\n");
+    else if (strcmp(method, "POST"))
+        *result = ui_answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "not so\n");
+    else if (strcmp(path, "/run"))
+        *result = ui_answer_text(c, MHD_HTTP_NOT_FOUND, "not here\n");
+    else
+        return 1;
+    return 0;
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *path, const char *method,
                                   const char *version, const char *data, size_t *size, void **state)
 {
     struct ui_server *s = ctx;
     struct body      *b = *state;
+    enum MHD_Result   result;
     (void)version;
     if (!b) {
+        if (!request_begin(s, c, path, method, &result))
+            return result;
         *state = calloc(1, sizeof(struct body));
         return *state ? MHD_YES : MHD_NO;
     }
     if (*size)
         return body_add(b, data, size);
-    const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-    if (!host || (strcmp(host, s->host[0]) && strcmp(host, s->host[1]))) /* another name that leads here */
-        return ui_answer_text(c, MHD_HTTP_FORBIDDEN, "not this host\n");
-    const int known = same(mhd.lookup_connection_value(c, MHD_COOKIE_KIND, "autologger"), s->cookie);
+    const int known = request_known(s, c);
+    if (known) /* a verb may take its time */
+        mhd.set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     if (!strcmp(method, "GET"))
         return ui_get(s, c, path, known);
-    if (strcmp(method, "POST"))
-        return ui_answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "not so\n");
-    const char *asked = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "X-Autologger");
-    if (!known || !asked || strcmp(path, "/run"))
-        return ui_answer_text(c, MHD_HTTP_FORBIDDEN, "not allowed\n");
     return b->too_large ? ui_answer_text(c, MHD_HTTP_CONTENT_TOO_LARGE, "too large\n") : answer_run(c, b);
 }
 
@@ -269,14 +294,15 @@ wstatus ui_server_start(uint16_t port, struct ui_server **out, struct reason *wh
     if (st)
         return st;
     struct ui_server *s = calloc(1, sizeof *s);
-    if (!s || !token_make(s->token) || !token_make(s->cookie)) {
+    if (!s || !token_make(s->token) || !token_make(s->secret)) {
         free(s);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory, or no random numbers");
     }
     s->daemon =
         mhd.start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL, on_request,
                          s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)(void *)&at, MHD_OPTION_NOTIFY_COMPLETED, on_done,
-                         NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_END);
+                         NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned)IDLE_SECONDS, MHD_OPTION_END);
     if (!s->daemon) {
         const int error = errno;
         free(s);

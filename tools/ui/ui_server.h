@@ -1,9 +1,10 @@
 /* ui_server.h - the window: one page and the answers to it, over HTTP on the loopback interface (libmicrohttpd, loaded
  * when needed).
- * Who may ask: who has the token of the address that was printed. It works once: the first request with it gets a
- * cookie, and every other request needs that cookie, the server's own Host, and for requests that run something a header
- * that no page of another origin can send.
- * Invariants: U1 nothing listens but on 127.0.0.1. U2 a request without the cookie learns nothing, and runs nothing.
+ * Who may ask: who has the token of the address that was printed. It works once: the page that is given for it has a
+ * secret, which its origin alone can keep, and shows it in a header of every request. There is no cookie: those are
+ * shared by all ports of a machine.
+ * Invariants: U1 nothing listens but on 127.0.0.1. U2 a request without the secret gets the empty page at most, and runs
+ * nothing.
  * Threads: one for each connection. Not for: what verbs do (ui_run.h). */
 #ifndef TOOLS_UI_SERVER_H
 #define TOOLS_UI_SERVER_H

@@ -3,22 +3,32 @@
 #include "registry-sim/text/textbuf.h"
 #include "tools/ui/ui_run.h"
 
+#include <ctype.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { STREAMS_MOST = 16, LINES_MOST = 1 << 20 /* bytes of one message */, GATHER_MS = 100, BEAT_MS = 5000 };
+enum {
+    STREAMS_MOST = 16,
+    LINES_MOST   = 1 << 20, /* bytes of one message, unless a line is longer */
+    LINE_MOST    = 64 << 20,
+    GATHER_MS    = 100,
+    BEAT_MS      = 5000,
+    END_MS       = 2000,
+    EXACT_DIGITS = 15
+};
 
 struct ui_stream {
     pid_t          pid;
     int            fd;
-    struct textbuf in, out; /* lines that came; a message that is going */
-    size_t         gone;    /* bytes of `out` that went */
-    bool           ended, told;
+    struct textbuf in, out;           /* lines that came; a message that is going */
+    size_t         gone;              /* bytes of `out` that went */
+    bool           ended, told, line; /* line: a whole one is there */
 };
 
 static pid_t running[STREAMS_MOST]; /* 0: a free place */
@@ -62,7 +72,13 @@ static void lines_gather(struct ui_stream *s)
 {
     char room[65536];
     int  wait = BEAT_MS;
-    while (s->in.size < LINES_MOST) {
+    while (s->in.size < LINES_MOST || !s->line) {
+        if (s->in.size > LINE_MOST) {
+            textbuf_clear(&s->in);
+            textbuf_puts(&s->in, "an event is too long to be shown\n");
+            s->line = true;
+            return;
+        }
         struct pollfd p = {.fd = s->fd, .events = POLLIN};
         if (poll(&p, 1, wait) <= 0)
             return;
@@ -72,7 +88,37 @@ static void lines_gather(struct ui_stream *s)
             return;
         }
         textbuf_put(&s->in, room, (size_t)n);
+        s->line |= memchr(room, '\n', (size_t)n) != NULL;
         wait = GATHER_MS;
+    }
+}
+
+/* A line of JSON. A page's numbers are exact to 15 digits: longer ones go as texts. */
+static void line_put(struct textbuf *out, const char *line, size_t n)
+{
+    bool text = false;
+    for (size_t at = 0; at < n;) {
+        size_t end = at;
+        if (!text && (isdigit((unsigned char)line[at]) || line[at] == '-')) {
+            while (end < n && strchr("+-.eE0123456789", line[end]))
+                end++;
+            const bool exact =
+                end - at <= EXACT_DIGITS || memchr(line + at, '.', end - at) || memchr(line + at, 'e', end - at);
+            textbuf_put(out, exact ? "" : "\"", !exact);
+            textbuf_put(out, line + at, end - at);
+            textbuf_put(out, exact ? "" : "\"", !exact);
+            at = end;
+            continue;
+        }
+        do {
+            if (line[end] == '\\' && text && end + 1 < n)
+                end++;
+            else if (line[end] == '"')
+                text = !text;
+            end++;
+        } while (end < n && (text || !(isdigit((unsigned char)line[end]) || line[end] == '-')));
+        textbuf_put(out, line + at, end - at);
+        at = end;
     }
 }
 
@@ -86,7 +132,7 @@ static void message_make(struct ui_stream *s)
         const size_t n = (size_t)(end - s->in.data) - at;
         if (n && s->in.data[at] == '{') {
             textbuf_puts(&s->out, any ? "," : "data: [");
-            textbuf_put(&s->out, s->in.data + at, n);
+            line_put(&s->out, s->in.data + at, n);
             any = true;
         } else if (n) {
             textbuf_puts(&s->out, any ? "]\n\nevent: said\ndata: " : "event: said\ndata: ");
@@ -101,6 +147,7 @@ static void message_make(struct ui_stream *s)
         memmove(s->in.data, s->in.data + at, s->in.size - at);
         s->in.size -= at;
     }
+    s->line = false;
 }
 
 ssize_t ui_stream_read(struct ui_stream *s, char *out, size_t room)
@@ -137,8 +184,14 @@ void ui_stream_destroy(struct ui_stream *s)
     running_put(s->pid, 0);
     kill(s->pid, SIGTERM);
     close(s->fd);
-    while (waitpid(s->pid, NULL, 0) < 0)
-        ;
+    const struct timespec moment = {0, 20000000};
+    pid_t                 ended  = 0;
+    for (int ms = 0; ms < END_MS && (ended = waitpid(s->pid, NULL, WNOHANG)) == 0; ms += 20)
+        nanosleep(&moment, NULL);
+    if (ended == 0) { /* it waits for a daemon that does not answer */
+        kill(s->pid, SIGKILL);
+        waitpid(s->pid, NULL, 0);
+    }
     textbuf_finish(&s->in);
     textbuf_finish(&s->out);
     free(s);

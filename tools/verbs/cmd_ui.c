@@ -63,6 +63,7 @@ int cmd_ui(int argc, char **argv)
         setenv("AUTOLOGGER_RUNTIME_DIR", a.common.runtime_dir, 1);
     if (a.common.store_given)
         ui_run_store(a.common.store);
+    signal(SIGCHLD, SIG_DFL); /* inherited as ignored it would hide exit codes */
     sigemptyset(&ending);
     sigaddset(&ending, SIGINT);
     sigaddset(&ending, SIGTERM);

@@ -3,16 +3,23 @@ const U = { views: {} };
 U.get = (id) => document.getElementById(id);
 U.say = (text, bad) => { const p = U.get('said'); p.textContent = text; p.classList.toggle('bad', !!bad); };
 
-/* Runs a verb: {code, out, text, err}. */
+/* The secret of this origin: given with the token, kept while the tab lives. */
+U.secret = 'SECRET_OF_THE_TOKEN' || sessionStorage.getItem('secret') || '';
+if (U.secret) sessionStorage.setItem('secret', U.secret);
+U.fetch = (path, more) => fetch(path, { ...more, headers: { 'X-Autologger': U.secret, ...(more && more.headers) } });
+
+/* Runs a verb: {code, out, text, err}. It never throws. */
 U.run = async (words, file) => {
-  const answer = await fetch('/run', { method: 'POST', headers: { 'X-Autologger': '1', 'Content-Type': 'application/json' }, body: JSON.stringify({ words, ...(file === undefined ? {} : { file }) }) });
-  if (!answer.ok) return { code: -1, out: null, text: '', err: `${answer.status}: ${await answer.text()}` };
-  return answer.json();
+  const answer = await U.fetch('/run', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ words, ...(file === undefined ? {} : { file }) }) }).catch(() => null);
+  const failed = (err) => ({ code: -1, out: null, text: '', err });
+  if (!answer) { U.say('The window is closed: "autologger ui" does not run any more.', true); return failed('not known: the window is closed'); }
+  if (answer.status === 403) { U.say('This page does not have the window\'s secret. Do: open the address that "autologger ui" printed; it works once.', true); return failed('not known'); }
+  return answer.ok ? answer.json().catch(() => failed('no answer')) : failed(`${answer.status}: ${await answer.text()}`);
 };
 U.message = (r) => (r.err || r.text || '').replace(/^autologger [a-z-]+: /, '').trim();
 /* The same, and says what failed. null: it failed. */
 U.ask = async (words, file) => {
-  const r = await U.run(words, file).catch(() => ({ code: -1, out: null, text: '', err: 'The window is closed: "autologger ui" does not run any more.' }));
+  const r = await U.run(words, file);
   if (r.code !== 0) U.say(U.message(r) || `"${words.join(' ')}" failed`, true);
   return r.code === 0 ? r : null;
 };

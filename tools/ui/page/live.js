@@ -28,16 +28,35 @@ U.views.live = {
   open(name) {
     if (!name) return;
     this.close('');
-    this.source = new EventSource(`/live?session=${encodeURIComponent(name)}`);
-    this.source.onmessage = (m) => this.take(JSON.parse(m.data));
-    this.source.addEventListener('said', (m) => U.say(m.data, true));
-    this.source.addEventListener('ended', () => this.close(`"${name}" has ended`));
-    this.source.onerror = () => this.close(`"${name}": the connection ended`);
+    this.kept = [];
+    this.total = 0;
+    U.get('live-table').caption.textContent = `Live events of ${name}`;
+    this.source = new AbortController();
+    this.read(name, this.source);
     U.get('live-end').disabled = U.get('live-pause').disabled = false;
     U.say(`events of "${name}"`);
   },
+  /* Messages as they come: a block of lines, with a kind, ends with an empty line. */
+  async read(name, source) {
+    const mine = () => this.source === source, ended = (text) => { if (mine()) this.close(text); };
+    const answer = await U.fetch(`/live?session=${encodeURIComponent(name)}`, { signal: source.signal }).catch(() => null);
+    if (!answer || !answer.ok) { ended(''); U.say(answer ? await answer.text() : 'the window is closed', true); return; }
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ''; ;) {
+      const { value, done } = await reader.read().catch(() => ({ done: true }));
+      if (done || !mine()) { ended(`"${name}": the connection ended`); return; }
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const kind = /^event: (.*)$/m.exec(block), data = /^data: (.*)$/m.exec(block);
+        if (kind && kind[1] === 'ended') { ended(`"${name}" has ended`); return; }
+        if (kind) U.say(data[1], true);
+        else if (data) this.take(JSON.parse(data[1]));
+      }
+    }
+  },
   close(text) {
-    if (this.source) this.source.close();
+    if (this.source) this.source.abort();
     this.source = null;
     U.get('live-end').disabled = U.get('live-pause').disabled = true;
     if (text) U.say(text);

@@ -16,9 +16,8 @@ U.views.sessions = {
   async rows(quiet) {
     if (quiet && this.asked) return; /* a slow machine gets no second question before it has answered the first */
     this.asked = (this.asked || 0) + 1;
-    const r = await U.run(['sessions', '--json']).catch(() => null);
+    const r = await U.run(['sessions', '--json']);
     this.asked--;
-    if (!r) return;
     const rows = U.list(r.out);
     if (r.code !== 0 && !quiet) U.say(U.message(r), true);
     U.table('sessions-table', [['Name', (s) => s.name], ['Events', (s) => U.number(s.events_written), 'number'], ['Lost', (s) => U.number(s.events_lost), 'number'],
