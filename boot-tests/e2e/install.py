@@ -34,6 +34,7 @@ WANTED = {
                   "lib/dracut/modules.d/90autologger/module-setup.sh", "lib/dracut/modules.d/90autologger/autologger.sh"],
     "lib": ["*/libautologger.so.0"],
     "trace": ["*/libautologger-trace.so.0"],
+    **({"python": ["*/dist-packages/autologger/__init__.py", "*/dist-packages/autologger/_events.abi3.so"]} if os.path.exists(os.path.join(BUILD, "python", "autologger", "_events.abi3.so")) else {}),
     "dev": ["*/libautologger.so", "*/pkgconfig/libautologger.pc", "*/libautologger-trace.so", "*/pkgconfig/libautologger-trace.pc",
             "include/autologger/evntrace.h", "include/autologger/evntcons.h", "include/autologger/evntprov.h", "include/autologger/tdh.h", "include/autologger/relogger.h",
             "include/autologger/TraceLoggingProvider.h", "include/autologger/autologger_types.h"],
