@@ -172,6 +172,9 @@ static void column_lose(struct columns *k, uint64_t reg)
     k->unknown |= reg == REGISTER_FRAME || reg == REGISTER_RETURN;
 }
 
+/* A damaged table may have any number: it wraps, and no rule comes of it. */
+static int64_t factored(const struct entry *e, uint64_t n) { return (int64_t)(n * (uint64_t)e->factor_data); }
+
 /* One instruction with an operand code of its own; false: not known. */
 static bool run_extended(struct cursor *c, uint8_t code, const struct entry *e, struct columns *k, uint64_t *location)
 {
@@ -184,11 +187,11 @@ static bool run_extended(struct cursor *c, uint8_t code, const struct entry *e, 
     case 0x04: *location += cur_u32(c) * e->factor_code; return true;
     case 0x05: /* offset_extended */
         reg = read_leb(c, false);
-        column_set(k, reg, (int64_t)read_leb(c, false) * e->factor_data, true);
+        column_set(k, reg, factored(e, read_leb(c, false)), true);
         return true;
     case 0x11: /* offset_extended_sf */
         reg = read_leb(c, false);
-        column_set(k, reg, (int64_t)read_leb(c, true) * e->factor_data, true);
+        column_set(k, reg, factored(e, read_leb(c, true)), true);
         return true;
     case 0x07: /* undefined */
         reg = read_leb(c, false);
@@ -204,11 +207,11 @@ static bool run_extended(struct cursor *c, uint8_t code, const struct entry *e, 
     case 0x12:
         k->unknown = false;
         k->reg     = (int64_t)read_leb(c, false);
-        k->cfa     = code == 0x0C ? (int64_t)read_leb(c, false) : (int64_t)read_leb(c, true) * e->factor_data;
+        k->cfa     = code == 0x0C ? (int64_t)read_leb(c, false) : factored(e, read_leb(c, true));
         return true;
     case 0x0D: k->reg = (int64_t)read_leb(c, false); return true; /* def_cfa_register */
     case 0x0E: k->cfa = (int64_t)read_leb(c, false); return true; /* def_cfa_offset */
-    case 0x13: k->cfa = (int64_t)read_leb(c, true) * e->factor_data; return true;
+    case 0x13: k->cfa = factored(e, read_leb(c, true)); return true;
     case 0x0F: /* def_cfa_expression */ k->unknown = true; return cur_take(c, (size_t)read_leb(c, false)) != NULL;
     case 0x10: /* expression, val_expression */
     case 0x16: column_lose(k, read_leb(c, false)); return cur_take(c, (size_t)read_leb(c, false)) != NULL;
@@ -233,7 +236,7 @@ static bool run(struct cursor c, const struct entry *e, uint64_t address, uint64
         const uint8_t byte = cur_u8(&c), low = byte & 0x3F;
         switch (byte >> 6) {
         case CFA_ADVANCE: location += low * e->factor_code; continue;
-        case CFA_OFFSET: column_set(k, low, (int64_t)read_leb(&c, false) * e->factor_data, true); continue;
+        case CFA_OFFSET: column_set(k, low, factored(e, read_leb(&c, false)), true); continue;
         case CFA_RESTORE: column_restore(k, start, low); continue;
         default: break;
         }

@@ -14,7 +14,8 @@ Usage: run_case.py FILE.case, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit cod
   Json:        PATH = VALUE: standard output is JSON, and PATH (a.b.0.c) has that value
   Makes: NoFile:   a file that is there / is not there afterwards
   Same:        A B: two files with the same bytes
-  Needs:       root | data (the foreign files of AUTOLOGGER_DATA, in cases whose name begins with foreign-): else the case is skipped
+  Needs:       root | data (the foreign files of AUTOLOGGER_DATA, in cases whose name begins with foreign-) | heap (the library that the verb
+               "heap" preloads, which no build with a sanitizer has): else the case is skipped
 
 In command lines @bin@ is the build folder, @src@ the source, @made@ the traces of tools/dev/make_traces.c, @data@ the foreign files;
 "autologger" is the built command.
@@ -143,6 +144,9 @@ def main():
         sys.exit(f"{path}: cases with foreign files, and they alone, have names that begin with foreign-")
     if case.get("Needs") == "data" and not places["data"]:
         print("skipped: the foreign files are not here (AUTOLOGGER_DATA)")
+        return 77
+    if case.get("Needs") == "heap" and not (places["bin"] / "libautologger-heap.so").exists():
+        print("skipped: there is no library of heap events in this build")
         return 77
     if case.get("Needs") == "root" and os.geteuid() != 0:
         print("skipped: needs root")

@@ -1,15 +1,15 @@
-/* The unwinder against the C library's: the same return addresses, in recursion, through a callback of the C library,
+/* The unwinder against the compiler's: the same return addresses, in recursion, through a callback of the C library,
  * in functions with a frame of variable size, in a thread, on a stack of its own (a coroutine's); and what damaged tables give.
  * Proves: SPC-02 (stacks). */
 #include "autologger/heap/here.h"
 
-#include <execinfo.h>
 #include <pthread.h>
 #include <setjmp.h> /* cmocka */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include <cmocka.h>
 
@@ -20,12 +20,24 @@ static void              *theirs[FRAMES];
 static int                their_count;
 static struct unwind_room work;
 
+/* Not backtrace(): a sanitizer stands before it. */
+static _Unwind_Reason_Code their_frame(struct _Unwind_Context *at, void *unused)
+{
+    void *const ip = (void *)(uintptr_t)_Unwind_GetIP(at);
+    (void)unused;
+    if (!ip || their_count == FRAMES)
+        return _URC_END_OF_STACK;
+    theirs[their_count++] = ip;
+    return _URC_NO_REASON;
+}
+
 /* Both begin at the caller of this function. */
 static __attribute__((noinline)) void take(void)
 {
     const struct unwind_frame first = here_frame();
     our_count                       = unwind_stack(&first, &work, ours, FRAMES);
-    their_count                     = backtrace(theirs, FRAMES);
+    their_count                     = 0;
+    _Unwind_Backtrace(their_frame, NULL);
     __asm__ volatile("" ::: "memory");
 }
 
@@ -141,8 +153,6 @@ int main(void)
         cmocka_unit_test(test_recursion), cmocka_unit_test(test_callback),  cmocka_unit_test(test_variable),
         cmocka_unit_test(test_thread),    cmocka_unit_test(test_coroutine), cmocka_unit_test(test_no_table),
     };
-    void *first[2];
-    backtrace(first, 2); /* loads its library */
     unwind_begin(image_seen);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed || told < 2; /* the program, the C library */
