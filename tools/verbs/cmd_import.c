@@ -6,6 +6,7 @@
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/files/hive_source.h"
+#include "tools/files/wprp_source.h"
 #include "tools/setup/declaration_remove.h"
 
 #include <stdio.h>
@@ -19,7 +20,9 @@ struct import_args {
     unsigned       count; /* of names; without --remove the first one is the file */
     bool           lenient, dry_run, remove;
     char          *hive; /* the text of a hive; NULL: the file is text itself */
-    size_t         hive_size;
+    char          *made; /* INI made of a .wprp; NULL: it is none */
+    const char    *profile;
+    size_t         hive_size, made_size;
 };
 struct import_count {
     unsigned keys, values, removed_keys, removed_values;
@@ -32,6 +35,7 @@ static error_t import_parse(int key, char *arg, struct argp_state *state)
     case 'l': a->lenient = true; return 0;
     case 'n': a->dry_run = true; return 0;
     case 'r': a->remove = true; return 0;
+    case 'p': a->profile = arg; return 0;
     case ARGP_KEY_ARG:
         if (a->count == NAMES_MOST)
             argp_error(state, "at most %d names", NAMES_MOST);
@@ -94,6 +98,8 @@ static wstatus import_into(const struct import_args *a, struct regstore *store, 
         sink->warnings += of_hive.warnings;
         return st;
     }
+    if (a->made)
+        return ini_import(store, a->made, a->made_size, a->file, plan_vocabulary(), sink, why);
     return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
 }
 
@@ -201,6 +207,7 @@ int cmd_import(int argc, char **argv)
         {"remove", 'r', NULL, 0,
          "take declarations out of the store: NAME is a session (GlobalLogger, web), SESSION/PROVIDER, or the full path of a key",
          0},
+        {"profile", 'p', "NAME", 0, "of a .wprp: this profile, by its Id or Name", 0},
         OPT_JSON,
         {0},
     };
@@ -210,7 +217,7 @@ int cmd_import(int argc, char **argv)
         "FILE\n--remove NAME...",
         CMDLINE_DOC(
             "Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. FILE may also be the hive SYSTEM "
-            "or SOFTWARE of a Windows system. With --remove: take declarations out of it.",
+            "or SOFTWARE of a Windows system, or a profile of Windows Performance Recorder (.wprp). With --remove: take declarations out of it.",
             "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
         NULL,
         NULL,
@@ -226,12 +233,15 @@ int cmd_import(int argc, char **argv)
     if (a.remove)
         return remove_run(&a);
     wstatus st = hive_is(a.file) ? hive_read(a.file, &a.hive, &a.hive_size, &why) : W_SUCCESS;
-    st         = st ? st : rehearse_import(&a, &n, &sink, &why);
-    bool read  = !st; /* a later failure concerns the store */
+    if (!st && !a.hive && wprp_is(a.file))
+        st = wprp_read(a.file, a.profile, &a.made, &a.made_size, &sink, &why);
+    st        = st ? st : rehearse_import(&a, &n, &sink, &why);
+    bool read = !st; /* a later failure concerns the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
         st = store_import(&a, store, &n, &why);
     regstore_close(store);
     free(a.hive);
+    free(a.made);
     if (st && sink.errors) {
         visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                        plural(sink.errors));
