@@ -154,6 +154,29 @@ def check_resources(trace, m):
     check(cpu + float(head["IdleMs"]) <= int(head["Processors"]) * stats["seconds"] * 1000 * 1.001, "more than there is")
 
 
+def check_server(trace, m):
+    """The report of a server by its role: its transactions by the events themselves, its files by the program's own counts."""
+    began, took = {}, []
+    for e in (json.loads(x) for x in tool("dump", "--json", "--match", "^Contoso-Front/Request", trace).stdout.splitlines()):
+        at = int(datetime.datetime.fromisoformat(e["time"][:26]).timestamp()) * 10**9 + int(e["time"][20:29])
+        if e["opcode"] == 1:
+            began[e["activity"]] = at
+        else:
+            took.append(at - began.pop(e["activity"]))
+    for role in ("general", "web", "database", "file"):
+        got = json.loads(tool("report", "--server", role, "--json", trace).stdout)
+        mine = next(x for x in got["transactions"] if x["name"] == "Contoso-Front/Request")
+        check((mine["count"], mine["open"]) == (REQUESTS, 0) == (len(took), len(began)), mine, len(took))
+        check(mine["longest_ns"] == max(took) and abs(mine["mean_ns"] - sum(took) / REQUESTS) <= 100, mine, max(took), sum(took) / REQUESTS)
+        check(sorted(took)[int(REQUESTS * 0.95)] <= mine["p95_ns"] * 1.02, mine)
+        files = {f["name"]: f for f in got["files"]}
+        hot = files[os.path.join(m.dir, "hot-3")]
+        check((hot["writes"], hot["written_bytes"], hot["read_bytes"]) == (13, 13 * 10007, 13 * 10007), hot)
+        text = tool("report", "--server", role, trace).stdout
+        check(f"a {role} server" in text and re.search(r"Contoso-Front/Request +25 ", text), text[:2000])
+    check(tool("report", "--server", "nonsense", trace, expect=100).returncode == 100, "role")
+
+
 def check_state(trace):
     """While a request burns, its thread runs, unless another one does: asked in the middle of the first 2 ms of each."""
     events = [json.loads(x) for x in tool("dump", "--json", "--match", "^Contoso-Front/Request", trace).stdout.splitlines()]
@@ -198,6 +221,7 @@ with Machine() as m:
     check_counts(trace)
     check_state(trace)
     check_resources(trace, m)
+    check_server(trace, m)
     images = analyse("images", trace)["images"]
     check(any(i["path"].endswith("/tests/requests") and i["build_id"] and int(i["checksum"], 16) for i in images), [i["path"] for i in images][:50])
     # and its conversions for all other programs
