@@ -11,56 +11,59 @@ struct making {
     bool        is_64bit, failed;
 };
 
-enum form { FORM_SIGNED, FORM_UNSIGNED, FORM_F32, FORM_F64, FORM_BOOLEAN, FORM_BYTES, FORM_ADDRESSES, FORM_TEXT };
+/* The shapes of Python's values; all other forms of values.def are texts. */
+enum python_shape {
+    SHAPE_TEXT,
+    SHAPE_SIGNED,
+    SHAPE_UNSIGNED,
+    SHAPE_FLOAT,
+    SHAPE_BOOLEAN,
+    SHAPE_BYTES,
+    SHAPE_ADDRESSES
+};
+enum form {
+    FORM_SIGNED,
+    FORM_UNSIGNED,
+    FORM_HEX,
+    FORM_FLOAT,
+    FORM_BOOLEAN,
+    FORM_BYTES,
+    FORM_ADDRESSES,
+    FORM_CHARACTER,
+    FORM_BIG_ENDIAN,
+    FORM_IPV4,
+    FORM_IPV6,
+    FORM_GUID,
+    FORM_FILETIME,
+    FORM_SYSTEMTIME,
+    FORM_UNIXTIME,
+    FORM_UTF16,
+    FORM_ANSI,
+    FORM_BYTES_IPV6,
+    FORM_SOCKADDR,
+    FORM_SID,
+    FORM_SID_BLOCK,
+    FORMS
+};
+static const uint8_t shape_of_form[FORMS] = {
+    [FORM_SIGNED] = SHAPE_SIGNED,      [FORM_UNSIGNED] = SHAPE_UNSIGNED, [FORM_HEX] = SHAPE_UNSIGNED,
+    [FORM_FLOAT] = SHAPE_FLOAT,        [FORM_BOOLEAN] = SHAPE_BOOLEAN,   [FORM_BYTES] = SHAPE_BYTES,
+    [FORM_ADDRESSES] = SHAPE_ADDRESSES};
+static const uint8_t form_of_kind[VALUE_KINDS] = {
+#define V(name, word, width, end, form) [VALUE_##name] = FORM_##form,
+#include "autologger/schema/values.def"
+#undef V
+};
 
-static enum form form_of(uint16_t kind)
-{
-    switch (kind) {
-    case VALUE_I8:
-    case VALUE_I16:
-    case VALUE_I32:
-    case VALUE_I64: return FORM_SIGNED;
-    case VALUE_U8:
-    case VALUE_U16:
-    case VALUE_U32:
-    case VALUE_U64:
-    case VALUE_X8:
-    case VALUE_X16:
-    case VALUE_X32:
-    case VALUE_X64:
-    case VALUE_POINTER:
-    case VALUE_SIZE: return FORM_UNSIGNED;
-    case VALUE_F32: return FORM_F32;
-    case VALUE_F64: return FORM_F64;
-    case VALUE_BOOL8:
-    case VALUE_BOOL32: return FORM_BOOLEAN;
-    case VALUE_BINARY:
-    case VALUE_BYTES:
-    case VALUE_HEXDUMP: return FORM_BYTES;
-    case VALUE_ADDRESSES: return FORM_ADDRESSES;
-    default: return FORM_TEXT;
-    }
-}
-
-static PyObject *number_make(const struct value *v, enum form form)
-{
-    uint64_t n = 0;
-    memcpy(&n, v->data, v->size < sizeof n ? v->size : sizeof n);
-    if (form == FORM_UNSIGNED)
-        return PyLong_FromUnsignedLongLong(n);
-    const unsigned unused = 64 - 8 * (v->size && v->size < 8 ? v->size : 8);
-    return PyLong_FromLongLong((int64_t)(n << unused) >> unused);
-}
-
-static PyObject *float_make(const struct value *v, enum form form)
+static PyObject *float_make(const struct value *v)
 {
     float  narrow = 0;
     double wide   = 0;
-    if (form == FORM_F32)
-        memcpy(&narrow, v->data, v->size < sizeof narrow ? v->size : sizeof narrow);
+    if (v->size == sizeof narrow)
+        memcpy(&narrow, v->data, sizeof narrow);
     else
         memcpy(&wide, v->data, v->size < sizeof wide ? v->size : sizeof wide);
-    return PyFloat_FromDouble(form == FORM_F32 ? (double)narrow : wide);
+    return PyFloat_FromDouble(v->size == sizeof narrow ? (double)narrow : wide);
 }
 
 /* Pointers up to the end of the payload: a stack. */
@@ -79,26 +82,27 @@ static PyObject *addresses_make(const struct value *v, bool is_64bit)
     return out;
 }
 
-static PyObject *value_make(struct making *m, const struct schema_field *f, const struct value *v)
+static PyObject *field_text_make(struct making *m, const struct schema_field *f, const struct value *v)
 {
-    const enum form form = f->map ? FORM_TEXT : form_of(f->kind);
     enum value_json json;
-    if (form <= FORM_UNSIGNED)
-        return number_make(v, form);
-    if (form <= FORM_F64)
-        return float_make(v, form);
-    if (form == FORM_BYTES)
-        return PyBytes_FromStringAndSize((const char *)v->data, (Py_ssize_t)v->size);
-    if (form == FORM_ADDRESSES)
-        return addresses_make(v, m->is_64bit);
-    if (form == FORM_BOOLEAN) {
-        uint32_t n = 0;
-        memcpy(&n, v->data, v->size < sizeof n ? v->size : sizeof n);
-        return PyBool_FromLong(n != 0);
-    }
     text_cut(&m->text, 0);
     walk_text(f, v, m->is_64bit, &m->text, &json);
     return PyUnicode_DecodeUTF8(text_get(&m->text), (Py_ssize_t)m->text.length, "replace");
+}
+
+static PyObject *value_make(struct making *m, const struct schema_field *f, const struct value *v)
+{
+    const enum value_kind kind = f->kind;
+    switch (f->map ? SHAPE_TEXT : (enum python_shape)shape_of_form[form_of_kind[kind]]) {
+    case SHAPE_SIGNED: return PyLong_FromLongLong((int64_t)value_number(v, kind));
+    case SHAPE_UNSIGNED: return PyLong_FromUnsignedLongLong(value_number(v, kind));
+    case SHAPE_FLOAT: return float_make(v);
+    case SHAPE_BOOLEAN: return PyBool_FromLong(value_number(v, kind) != 0);
+    case SHAPE_BYTES: return PyBytes_FromStringAndSize((const char *)v->data, (Py_ssize_t)v->size);
+    case SHAPE_ADDRESSES: return addresses_make(v, m->is_64bit);
+    case SHAPE_TEXT: break;
+    }
+    return field_text_make(m, f, v);
 }
 
 /* The list or dict under `key`, made where it is missing; borrowed. A description may have one name for two fields of
