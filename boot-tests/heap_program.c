@@ -1,6 +1,6 @@
-/* heap_program.c - a program with five leaks and three contended locks, each on a line of its own, which counts its
- * allocations itself. For boot-tests/e2e/heap.py. Prints "allocations N bytes N frees N". Ways: plain, kill, fork, exec,
- * load PATH (a library that allocates, unloaded again), deadlock. */
+/* heap_program.c - a program with five leaks and three contended locks, each on a line of its own. For
+ * boot-tests/e2e/heap.py. Ways: plain, kill, fork, exec, load PATH (a library that allocates, unloaded again),
+ * deadlock. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -13,30 +13,22 @@
 #include <unistd.h>
 
 enum { THREADS = 3, ROUNDS = 30, CHURN = 2000 };
-static volatile unsigned long allocations, bytes, frees;
 static void *volatile kept;
 
-static void *count(void *p, size_t size)
-{
-    allocations++;
-    bytes += size;
-    return p;
-}
-__attribute__((noinline)) static void leak_malloc(void) { kept = count(malloc(111), 111); /* LEAK 1 */ }
-__attribute__((noinline)) static void leak_calloc(void) { kept = count(calloc(20, 11), 220); /* LEAK 2 */ }
+__attribute__((noinline)) static void leak_malloc(void) { kept = malloc(111); /* LEAK 1 */ }
+__attribute__((noinline)) static void leak_calloc(void) { kept = calloc(20, 11); /* LEAK 2 */ }
 __attribute__((noinline)) static void leak_realloc(void)
 {
-    void *p = count(malloc(10), 10);
+    void *p = malloc(10);
     kept    = realloc(p, 3333); /* LEAK 3 */
-    bytes += 3333;
 }
-__attribute__((noinline)) static void leak_aligned(void) { kept = count(aligned_alloc(64, 640), 640); /* LEAK 4 */ }
+__attribute__((noinline)) static void leak_aligned(void) { kept = aligned_alloc(64, 640); /* LEAK 4 */ }
 __attribute__((noinline)) static void leak_deep(int depth)
 {
     if (depth)
         leak_deep(depth - 1);
     else
-        kept = count(strdup("a text that nobody frees"), 25); /* LEAK 5 */
+        kept = strdup("some text without a free"); /* LEAK 5 */
     __asm__ volatile("" ::: "memory");
 }
 
@@ -146,6 +138,6 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
-    printf("allocations %lu bytes %lu frees %lu\n", allocations, bytes, frees);
+    printf("%s\n", "fine");
     return 0;
 }

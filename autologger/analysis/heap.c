@@ -16,7 +16,7 @@ enum { FRAMES_MOST = 1024, STACK_BEHIND = 1000 };
 
 struct heap_block {
     uint64_t size, began; /* raw time of its event */
-    size_t   stack;       /* index; SIZE_MAX: its stack has not come yet, or there is none */
+    size_t   stack;       /* index; SIZE_MAX: no stack yet */
 };
 struct heap_wait { /* of one thread */
     uint64_t lock;

@@ -19,12 +19,8 @@ static inline void tell_alloc(const void *p, size_t size, const struct stack_beg
     const struct __attribute__((packed)) {
         uint64_t heap, size, address;
         uint32_t source;
-    } event         = {HEAP_HANDLE, size, (uint64_t)(uintptr_t)p, SOURCE_CALL};
-    const int error = errno;
-    stream_inside   = true;
+    } event = {HEAP_HANDLE, size, (uint64_t)(uintptr_t)p, SOURCE_CALL};
     stream_event(HOOK_HEAP_ALLOC, HEAP_EVENT, &event, sizeof event, where);
-    stream_inside = false;
-    errno         = error;
 }
 
 static inline void tell_free(const void *p)
@@ -32,12 +28,8 @@ static inline void tell_free(const void *p)
     const struct __attribute__((packed)) {
         uint64_t heap, address;
         uint32_t source;
-    } event         = {HEAP_HANDLE, (uint64_t)(uintptr_t)p, SOURCE_CALL};
-    const int error = errno;
-    stream_inside   = true;
+    } event = {HEAP_HANDLE, (uint64_t)(uintptr_t)p, SOURCE_CALL};
     stream_event(HOOK_HEAP_FREE, HEAP_EVENT, &event, sizeof event, NULL);
-    stream_inside = false;
-    errno         = error;
 }
 
 static inline void tell_realloc(const void *p, uint64_t old, size_t size, uint64_t began,
@@ -47,12 +39,8 @@ static inline void tell_realloc(const void *p, uint64_t old, size_t size, uint64
         uint64_t heap, address, old, size, old_size;
         uint32_t source;
         uint64_t began;
-    } event         = {HEAP_HANDLE, (uint64_t)(uintptr_t)p, old, size, 0, SOURCE_CALL, began};
-    const int error = errno;
-    stream_inside   = true;
+    } event = {HEAP_HANDLE, (uint64_t)(uintptr_t)p, old, size, 0, SOURCE_CALL, began};
     stream_event(HOOK_HEAP_REALLOC, HEAP_EVENT, &event, sizeof event, where);
-    stream_inside = false;
-    errno         = error;
 }
 
 void *malloc(size_t size)

@@ -16,18 +16,21 @@
 
 #define PRELOAD "LD_PRELOAD="
 enum { HEAP_EVENT = 2, TEXTS = 2 * PATH_MAX };
-char exec_library[PATH_MAX], exec_memory[64]; /* as this process had them in its environment */
+char exec_library[PATH_MAX], exec_memory[64];
 
-/* The environment with both, in memory that the new program does not have any more. NULL: there is none. */
+/* The environment with both, mapped: an exec unmaps it. The word before it holds the size of the mapping, as another
+ * thread may change `envp`. NULL: no memory, or the texts are too long. */
 static char **environment_make(char *const *envp)
 {
     size_t n = 0, at = 0;
     while (envp && envp[n])
         n++;
-    const size_t size = (n + 4) * sizeof(char *) + TEXTS;
-    char       **out  = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (out == MAP_FAILED)
+    const size_t size   = (n + 5) * sizeof(char *) + TEXTS;
+    size_t      *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
         return NULL;
+    *mapped           = size;
+    char      **out   = (char **)(mapped + 1);
     char       *text  = (char *)(out + n + 4);
     const char *other = "";
     for (size_t i = 0; i < n; i++)
@@ -36,8 +39,10 @@ static char **environment_make(char *const *envp)
         else if (strncmp(envp[i], HEAP_VARIABLE "=", sizeof HEAP_VARIABLE) != 0)
             out[at++] = envp[i];
     const int used = snprintf(text, TEXTS, PRELOAD "%s%s%s", exec_library, *other ? ":" : "", other);
-    if (used < 0 || used + (int)sizeof exec_memory + (int)sizeof HEAP_VARIABLE >= TEXTS)
+    if (used < 0 || used + (int)sizeof exec_memory + (int)sizeof HEAP_VARIABLE >= TEXTS) {
+        munmap(mapped, size);
         return NULL;
+    }
     out[at++] = text;
     snprintf(text + used + 1, TEXTS - (size_t)used - 1, HEAP_VARIABLE "=%s", exec_memory);
     out[at++] = text + used + 1;
@@ -53,9 +58,7 @@ static char *const *exec_begin(char *const *envp)
     char **made = environment_make(envp);
     if (!made)
         return envp;
-    stream_inside = true;
     stream_event(HOOK_HEAP_DESTROY, HEAP_EVENT, &heap, sizeof heap, NULL);
-    stream_inside = false;
     fcntl(stream_fd(), F_SETFD, 0);
     return made;
 }
@@ -66,9 +69,9 @@ static int exec_failed(char *const *made, char *const *envp)
     const uint64_t none  = 0;
     if (made != envp) {
         fcntl(stream_fd(), F_SETFD, FD_CLOEXEC);
-        stream_inside = true;
         stream_event(HOOK_HEAP_DESTROY, HEAP_EVENT, &none, sizeof none, NULL);
-        stream_inside = false;
+        size_t *mapped = (size_t *)(uintptr_t)made - 1;
+        munmap(mapped, *mapped);
     }
     errno = error;
     return -1;

@@ -5,7 +5,6 @@
 #include "autologger/heap/next.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@ static bool own_allocator(void)
     Dl_info     first, mine;
     return used && dladdr(used, &first) && dladdr((void *)&library, &mine) && first.dli_fbase != mine.dli_fbase;
 }
-
-extern char exec_library[PATH_MAX], exec_memory[64]; /* exec.c */
 
 /* Children are not to have the library, nor the memory: takes both out of the environment, and keeps them for an exec. */
 static void environment_clean(void)

@@ -23,12 +23,8 @@ static void tell_waiting(const void *lock, uint64_t owner, const struct stack_be
     const struct {
         uint32_t lock_count, spin_count;
         uint64_t owner, lock;
-    } event         = {1, 0, owner, (uint64_t)(uintptr_t)lock};
-    const int error = errno;
-    stream_inside   = true;
+    } event = {1, 0, owner, (uint64_t)(uintptr_t)lock};
     stream_event(HOOK_CRITSEC_COLLISION, LOCK_EVENT, &event, sizeof event, where);
-    stream_inside = false;
-    errno         = error;
 }
 
 static void tell_acquired(const void *lock, uint64_t ns, int result)
@@ -37,12 +33,8 @@ static void tell_acquired(const void *lock, uint64_t ns, int result)
         uint64_t lock, ns;
         int32_t  result;
         uint32_t reserved;
-    } event         = {(uint64_t)(uintptr_t)lock, ns, result, 0};
-    const int error = errno;
-    stream_inside   = true;
+    } event = {(uint64_t)(uintptr_t)lock, ns, result, 0};
     stream_event(HOOK_CRITSEC_ACQUIRED, LOCK_EVENT, &event, sizeof event, NULL);
-    stream_inside = false;
-    errno         = error;
 }
 
 /* The thread that holds it, as glibc notes it; 0: not known. */

@@ -168,7 +168,6 @@ static inline void slot_count(struct heap_slot *s, bool written)
 {
     uint64_t *which = written ? &s->written : &s->lost;
     __atomic_store_n(which, *which + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->attempted, s->attempted + 1, __ATOMIC_RELAXED);
 }
 
 /* ---- records ---- */
@@ -281,14 +280,19 @@ static void event_put(enum hook hook, uint16_t version, const void *payload, uin
 
 void stream_event(enum hook hook, uint16_t version, const void *payload, uint32_t size, const struct stack_begin *where)
 {
-    if (!where || *on != TRACED) {
+    const bool was   = stream_inside;
+    const int  error = errno;
+    stream_inside    = true;
+    if (where && *on == TRACED) {
+        struct event_room *r = room_take();
+        stack_take(where, r);
+        event_put(hook, version, payload, size, &r->stack);
+        room_release(r);
+    } else {
         event_put(hook, version, payload, size, NULL);
-        return;
     }
-    struct event_room *r = room_take();
-    stack_take(where, r);
-    event_put(hook, version, payload, size, &r->stack);
-    room_release(r);
+    stream_inside = was;
+    errno         = error;
 }
 
 /* ---- images ---- */
@@ -400,7 +404,7 @@ uint32_t stream_begin(void)
         mmap(NULL, KEYS * sizeof *keys, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!h || flag == MAP_FAILED || keys == MAP_FAILED || rooms == MAP_FAILED || madvise(flag, page, MADV_WIPEONFORK))
         return 0;
-    /* of a program that replaced itself: whoever held a lock is gone */
+    /* After an exec no thread of the old program holds a lock. */
     for (uint32_t i = 0; i < h->slots; i++)
         h->slot[i].lock = 0;
     stream.shared           = h;

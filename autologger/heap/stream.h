@@ -16,7 +16,7 @@ enum { STREAM_PAYLOAD = 4096 };
 bool stream_on(void);
 /* Attaches to the memory that the environment names, if it is for this process. Flags of HEAP_...; 0: not traced. */
 uint32_t stream_begin(void);
-/* An event of this thread. `where`: where its stack begins; NULL: it has none. */
+/* An event of this thread; keeps errno. `where`: where its stack begins; NULL: it has none. */
 void stream_event(enum hook hook, uint16_t version, const void *payload, uint32_t size,
                   const struct stack_begin *where);
 /* A moment on the session's clock. */

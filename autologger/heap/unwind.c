@@ -17,12 +17,12 @@ enum { RULES = 1 << 16, IMAGES = 4096, PAGE = 4096, STACK_MOST = 64 << 20 };
 #define STRIP UINT64_C(0x0000FFFFFFFFFFFF) /* of the signature that arm64 puts into return addresses */
 
 /* A rule in one word: flags, then three numbers, the distances in words of 8 bytes. `check` is address ^ rule, so a torn
- * pair is none. */
+ * pair fits no address. */
 struct kept_rule {
     uint64_t check, rule;
 };
 static struct kept_rule  *rules;
-static uint64_t           told_image[IMAGES]; /* `low` of each image that was told */
+static uint64_t           told_image[IMAGES]; /* `low` of each reported image */
 static unsigned           images;
 static uint32_t           generation;
 static unwind_image_seen *seen_image;

@@ -166,7 +166,7 @@ static void column_restore(struct columns *k, const struct columns *start, uint6
         column_set(k, reg, start->return_at, start->saves_return);
 }
 
-/* A rule for one register that is none of the usual ones. */
+/* An unusual rule for one register. */
 static void column_lose(struct columns *k, uint64_t reg)
 {
     k->unknown |= reg == REGISTER_FRAME || reg == REGISTER_RETURN;

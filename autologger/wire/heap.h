@@ -1,7 +1,7 @@
 /* heap.h - the memory that a program with the library of heap events shares with its collector (tools/heap): a slot for
  * each processor, each with buffers of an .etl file that the library fills and the collector writes.
  * Invariants: H1 head - tail <= HEAP_BUFFERS. H2 bytes [72, filled) of a slot's present buffer are whole records. H3 in
- * each slot attempted = written + lost; a call that did not return, because the program ended, was not attempted.
+ * each slot an event counts once, as written or lost, when its call is over; the end of the program cuts calls off.
  * Threads: a slot's writer holds its lock; `tail` is the collector's alone. Neither side trusts the other's numbers.
  * Not for: what the events are (hooks.def), programs of different builds: both come from one package. */
 #ifndef AUTOLOGGER_WIRE_HEAP_H
@@ -23,9 +23,9 @@ enum {
 struct heap_slot {
     /* the writers' */
     uint32_t lock, reserved;
-    uint64_t at;   /* buffers that were filled << 32 | bytes of the present one, its header's place included */
-    uint64_t last; /* time of the last record */
-    uint64_t attempted, written, lost;
+    uint64_t at;            /* buffers that were filled << 32 | bytes of the present one, its header's place included */
+    uint64_t last;          /* time of the last record */
+    uint64_t written, lost; /* events; attempted is their sum */
     uint32_t size_of[HEAP_BUFFERS]; /* of filled buffers */
     /* the collector's */
     _Alignas(128) uint32_t tail; /* buffers that were written */
@@ -40,7 +40,7 @@ struct heap_shared {
     _Alignas(128) uint32_t wake;
     /* a futex: grows with each written buffer */
     _Alignas(128) uint32_t room;
-    /* 1: the library gave up; nobody wrote its buffers */
+    /* 1: the collector wrote no buffer for seconds, and tracing ended */
     uint32_t given_up;
     _Alignas(4096) struct heap_slot slot[HEAP_SLOTS];
 };

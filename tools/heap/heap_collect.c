@@ -228,7 +228,7 @@ wstatus heap_collector_finish(struct heap_collector *c, struct heap_counts *out,
     for (uint32_t i = 0; i < c->slots; i++) {
         const struct heap_slot *s = &c->shared->slot[i];
         buffer_write(c, i, c->taken[i], heap_at_filled(s->at), why);
-        out->attempted += s->attempted;
+        out->attempted += s->written + s->lost;
         out->written += s->written;
     }
     out->written       = out->written > c->lost ? out->written - c->lost : 0;

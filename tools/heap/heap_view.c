@@ -153,6 +153,17 @@ static void heap_rows_json(struct json *j, struct heap *h)
     json_array_end(j);
 }
 
+/* Neither of the two: another process took the exit code. */
+static void ended_json(struct json *j, const struct heap_run *run)
+{
+    if (run->ended_unknown)
+        return;
+    if (WIFSIGNALED(run->wait_status))
+        json_number(j, "signal", (uint64_t)WTERMSIG(run->wait_status));
+    else
+        json_number(j, "exit_code", (uint64_t)WEXITSTATUS(run->wait_status));
+}
+
 void heap_print_json(struct heap *h, const struct heap_view *v, FILE *to)
 {
     const struct heap_totals *t = &h->totals;
@@ -165,9 +176,7 @@ void heap_print_json(struct heap *h, const struct heap_view *v, FILE *to)
     json_number(j, "pid", t->pid);
     if (v->run) {
         json_real(j, "seconds", v->run->seconds);
-        json_number(j, WIFSIGNALED(v->run->wait_status) ? "signal" : "exit_code",
-                    (uint64_t)(WIFSIGNALED(v->run->wait_status) ? WTERMSIG(v->run->wait_status)
-                                                                : WEXITSTATUS(v->run->wait_status)));
+        ended_json(j, v->run);
         json_number(j, "events_attempted", v->run->attempted);
         json_number(j, "events_written", v->run->written);
     }
