@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEN_MAX = 65536, IMAGES_MAX = 16384, ID_AT = 32, VERSION_AT = 34 };
+enum { SEEN_MAX = 65536, IMAGES_MAX = 16384, CLASS_AT = 16, ID_AT = 32, VERSION_AT = 34, OPCODE_AT = 37 };
 
 struct embedding_seen {
-    struct guid provider;
-    uint16_t    id;
+    struct guid provider; /* of a classic event its class, of a message of WPP its message GUID */
+    uint16_t    id;       /* of a classic event its opcode */
     uint8_t     version;
+    bool        classic, message;
     bool        had;
 };
 struct embedding {
@@ -72,15 +73,17 @@ static uint64_t embedding_hash(const void *data, size_t size, uint64_t h)
 
 static bool embedding_same(const struct embedding_seen *a, const struct embedding_seen *b)
 {
-    return a->id == b->id && a->version == b->version && guid_equal(&a->provider, &b->provider);
+    return a->id == b->id && a->version == b->version && a->classic == b->classic &&
+           guid_equal(&a->provider, &b->provider);
 }
 
 /* Notes an event, once; `had`: the file describes it. */
 static bool embedding_note(struct embedding *e, const struct embedding_seen *s)
 {
-    uint64_t key = embedding_hash(&s->provider, sizeof s->provider,
-                                  UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
-    size_t   at  = (size_t)(uintptr_t)idmap_get(&e->keys, key);
+    uint64_t key =
+        embedding_hash(&s->provider, sizeof s->provider,
+                       UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->classic << 32 | (uint64_t)s->id << 8 | s->version));
+    size_t at = (size_t)(uintptr_t)idmap_get(&e->keys, key);
 
     if (at) {
         if (embedding_same(&e->seen[at - 1], s))
@@ -136,12 +139,29 @@ bool embedding_see(struct embedding *e, const struct etl_event *event)
         e->last = s;
         return embedding_note(e, &s);
     }
-    if (event->kind != ETL_KIND_FULL)
+    if (event->kind == ETL_KIND_MESSAGE) {
+        s.message = true;
+        return guid_is_zero(&s.provider) || embedding_same(&s, &e->last) || embedding_note(e, &s);
+    }
+    if (event->kind != ETL_KIND_FULL && event->kind != ETL_KIND_INSTANCE)
         return note_image(e, event);
-    if (classic_hook(event) != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT) || event->payload_size <= VERSION_AT)
+    const uint16_t hook = classic_hook(event);
+    if (hook == CLASSIC_NONE) {
+        s.classic = true;
+        s.id      = event->opcode;
+        return embedding_note(e, &s);
+    }
+    if (hook != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT) || event->payload_size <= OPCODE_AT)
         return true;
-    memcpy(&s.provider, event->payload, sizeof s.provider);
-    memcpy(&s.id, event->payload + ID_AT, sizeof s.id);
+    struct guid class_guid;
+    memcpy(&class_guid, event->payload + CLASS_AT, sizeof class_guid);
+    s.classic  = !guid_is_zero(&class_guid);
+    s.provider = class_guid;
+    s.id       = event->payload[OPCODE_AT];
+    if (!s.classic) {
+        memcpy(&s.provider, event->payload, sizeof s.provider);
+        memcpy(&s.id, event->payload + ID_AT, sizeof s.id);
+    }
     s.version = event->payload[VERSION_AT];
     s.had     = true;
     return embedding_note(e, &s);
@@ -215,7 +235,13 @@ static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64
 static wstatus embedding_put_event(struct embedding *e, const struct embedding_seen *s, int64_t time,
                                    const struct added_events *to, struct text *block, struct reason *why)
 {
-    struct schema_key key = {.provider = s->provider, .id = s->id, .version = s->version, .hook = CLASSIC_NONE};
+    struct schema_key          key   = {.provider = s->provider,
+                                        .id       = s->id,
+                                        .opcode   = (uint8_t)s->id,
+                                        .version  = s->version,
+                                        .classic  = s->classic,
+                                        .message  = s->message,
+                                        .hook     = CLASSIC_NONE};
     const struct schema_event *found = schema_set_find(e->set, &key);
     bool                       fits;
 
@@ -223,8 +249,16 @@ static wstatus embedding_put_event(struct embedding *e, const struct embedding_s
         e->counts.undescribed++;
         return W_SUCCESS;
     }
+    const struct event_info_of of = {.provider = found->provider->guid,
+                                     .id       = found->id,
+                                     .task     = found->task,
+                                     .version  = s->version, /* one class may describe several */
+                                     .channel  = found->channel,
+                                     .level    = found->level,
+                                     .opcode   = found->opcode,
+                                     .keyword  = found->keyword};
     text_cut(block, 0);
-    if (!event_info_build(found, NULL, block))
+    if (!event_info_build(found, &of, block))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
     wstatus st = embedding_put(e, EVENT_METADATA_EVENT, NULL, 0, block, time, to, &fits, why);
     *(fits ? &e->counts.described : &e->counts.left_out) += 1;

@@ -34,14 +34,15 @@ wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reaso
 
 wstatus tdh_binary_load(struct schema_set *set, const char *path, struct reason *why)
 {
-    struct file_bytes f;
-    wstatus           st = file_bytes_read(path, &f, why);
+    struct manifest_problems problems = {.forgiving = true};
+    struct file_bytes        f;
+    wstatus                  st = file_bytes_read(path, &f, why);
 
     if (st)
         return st;
     schema_set_remove(set, SCHEMA_MANIFEST, path);
     if (f.elf || manifest_is_packed(f.data, f.size))
-        st = manifest_unpack_all(f.data, f.size, path, tdh_manifests_take, set, why);
+        st = manifest_bytes_read(&f, path, &problems, tdh_manifests_take, set, why);
     else
         st = reason_set(why, W_INVALID_DATA, "%s is neither an ELF file nor a compiled manifest", path);
     file_bytes_free(&f);

@@ -33,6 +33,7 @@ _Static_assert(sizeof(struct event_info_info) == 112 && sizeof(struct property) 
 enum {
     SOURCE_XML          = 0,
     SOURCE_WBEM         = 1,
+    SOURCE_WPP          = 2,
     SOURCE_TLG          = 3,
     SDK_FLAGS           = 0xFF,
     MAP_VALUES          = 1,
@@ -148,7 +149,7 @@ static struct property property_of(struct event_info_building *b, const struct s
 static uint32_t event_info_source_of(const struct schema_event *e)
 {
     bool classic = e->source == SCHEMA_CLASSIC || !guid_is_zero(&e->class_guid);
-    return e->source == SCHEMA_SELF ? SOURCE_TLG : classic ? SOURCE_WBEM : SOURCE_XML;
+    return e->source == SCHEMA_SELF ? SOURCE_TLG : e->formatted ? SOURCE_WPP : classic ? SOURCE_WBEM : SOURCE_XML;
 }
 
 static struct event_info_info numbers_of(const struct schema_event *e, const struct event_info_of *of)
@@ -395,6 +396,7 @@ wstatus event_info_read(struct schema_provider *p, const void *data, size_t size
     e->task       = i.task;
     e->keyword    = i.keyword;
     e->class_guid = i.event;
+    e->formatted  = i.source == SOURCE_WPP;
     e->tags       = i.flags >> 4;
     read_names(p, &b, &i, e, &failed);
     for (unsigned f = 0; f < i.property_count; f++)

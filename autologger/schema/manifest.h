@@ -138,8 +138,15 @@ struct manifest_culture {
     uint32_t    line;
     POOL_LIST(struct manifest_string) strings; /* in order of ids once read */
 };
+/* What the document is; it decides how its events are found. */
+enum manifest_kind {
+    MANIFEST_EVENTS,  /* an instrumentation manifest: by provider, id and version */
+    MANIFEST_CLASSES, /* MOF (mof.h): a provider is a class, its events are found by class, opcode and version */
+    MANIFEST_MESSAGES /* WPP (tmf.h): a provider is a message GUID; printf's formats in the messages count */
+};
 struct manifest {
-    const char *origin; /* the file it was read from */
+    enum manifest_kind kind;
+    const char        *origin; /* the file it was read from */
     POOL_LIST(struct manifest_provider) providers;
     POOL_LIST(struct manifest_culture) cultures; /* as written; the first is the fallback */
     POOL_LIST(struct manifest_item) messages;    /* messageTable: name is the id of $(mc.ID) */

@@ -2,20 +2,46 @@
 
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
+#include "autologger/schema/mof.h"
+#include "autologger/schema/tmf.h"
+#include "registry-sim/text/encoding.h"
+
+#include <stdlib.h>
+
+/* A text in any encoding: MOF and TMF files of Windows are UTF-16 or its code page. */
+static wstatus manifest_text_read(const struct file_bytes *f, const char *path, struct manifest_problems *problems,
+                                  manifest_taker *take, void *ctx, struct reason *why)
+{
+    char            *text = NULL;
+    size_t           size;
+    enum encoding    was;
+    struct manifest *m;
+    wstatus          st = encoding_to_utf8(f->data, f->size, &text, &size, &was, why);
+
+    if (st)
+        return st;
+    if (tmf_is(text, size))
+        st = tmf_read(text, size, path, problems, &m, why);
+    else if (mof_is(text, size))
+        st = mof_read(text, size, path, problems, &m, why);
+    else
+        st = manifest_read(f->data, f->size, path, problems, &m, why);
+    free(text);
+    return st ? st : take(ctx, m, why);
+}
 
 wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx,
                       struct reason *why)
 {
     struct file_bytes f;
-    struct manifest  *m;
     wstatus           st = file_bytes_read(path, &f, why);
 
     if (st)
         return st;
     if (f.elf || manifest_is_packed(f.data, f.size))
-        st = manifest_unpack_all(f.data, f.size, path, take, ctx, why);
-    else if (!(st = manifest_read(f.data, f.size, path, problems, &m, why)))
-        st = take(ctx, m, why);
+        st = manifest_bytes_read(&f, path, problems, take, ctx, why);
+    else
+        st = manifest_text_read(&f, path, problems, take, ctx, why);
     file_bytes_free(&f);
     return st;
 }

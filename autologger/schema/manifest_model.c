@@ -143,6 +143,9 @@ static wstatus manifest_model_event(struct model *d, const struct manifest_event
     s->message       = manifest_model_message(d, &e->item);
     s->user_data     = t ? manifest_model_copy(d, t->user_data) : NULL;
     s->keyword_names = keyword_names(d, e);
+    s->formatted     = d->m->kind == MANIFEST_MESSAGES;
+    if (d->m->kind == MANIFEST_CLASSES)
+        s->class_guid = d->from->guid;
     if (!s->level_name)
         s->level_name = manifest_model_predefined(WORDS_LEVEL, e->level);
     for (unsigned i = 0; t && i < t->fields.count; i++) {

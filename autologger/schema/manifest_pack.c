@@ -271,13 +271,27 @@ static void blob_end(struct text *out, size_t at, uint16_t kind)
     text_add(out, "\0\0\0\0\0\0\0", -(out->length - at) & 7);
 }
 
+static const uint16_t pack_kinds[] =
+    {[MANIFEST_EVENTS] = PACK_METADATA, [MANIFEST_CLASSES] = PACK_CLASSES, [MANIFEST_MESSAGES] = PACK_MESSAGES};
+
+/* False: a blob of this kind holds no providers. */
+static bool pack_kind_find(uint16_t blob, enum manifest_kind *kind)
+{
+    for (unsigned i = 0; i < sizeof pack_kinds / sizeof *pack_kinds; i++)
+        if (pack_kinds[i] == blob) {
+            *kind = (enum manifest_kind)i;
+            return true;
+        }
+    return false;
+}
+
 void manifest_pack(const struct manifest *m, struct text *out)
 {
     struct manifest copy = *m; /* packing changes nothing */
     struct pack     p    = {.out = out};
     size_t          at   = blob_begin(out);
     manifest_pack_metadata(&p, &copy);
-    blob_end(out, at, PACK_METADATA);
+    blob_end(out, at, pack_kinds[m->kind]);
 }
 
 void manifest_pack_strings(const struct manifest *m, unsigned index, struct text *out)
@@ -381,7 +395,7 @@ static bool content_read(struct manifest *m, const uint8_t *content, const struc
 {
     struct pack p = {.in = cur_make(content, h->size - sizeof *h), .pool = m->pool};
 
-    if (h->kind == PACK_METADATA) {
+    if (pack_kind_find(h->kind, &m->kind)) {
         manifest_pack_metadata(&p, m);
         for (unsigned i = 0; i < m->providers.count && cur_ok(&p.in); i++)
             p.in.bad = !provider_sound(&m->providers.at[i]);
@@ -422,9 +436,11 @@ wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the manifest of %s", origin);
     }
     while (blob_next(data, size, &at, &h, &wrong)) {
-        if (h.kind == PACK_METADATA && blobs)
+        enum manifest_kind kind;
+        const bool         metadata = pack_kind_find(h.kind, &kind);
+        if (metadata && blobs)
             break; /* the next manifest's */
-        if (h.kind != PACK_METADATA && !blobs) {
+        if (!metadata && !blobs) {
             reason_set(&wrong, W_INVALID_DATA, "at offset %zu: it begins with a blob of kind %u, not with metadata", at,
                        h.kind);
             break;

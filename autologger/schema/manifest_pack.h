@@ -6,6 +6,8 @@
  * + 1 and its bytes (0: none). Kinds:
  *   1 METADATA  providers and all below them; texts that have a translation are ids
  *   2 STRINGS   one culture: its name, and pairs of id and text; belongs to the METADATA before it
+ *   3 CLASSES   as METADATA, of a MOF file: its kind is MANIFEST_CLASSES
+ *   4 MESSAGES  as METADATA, of a TMF file: its kind is MANIFEST_MESSAGES
  * A section may hold the blobs of several programs one after another, as a linker puts them, with zeros between.
  * Not Windows' own resource (WEVT_TEMPLATE): that has message numbers, whose texts are in another resource.
  * Threads: pure, any. Ownership: see each. */
@@ -15,7 +17,8 @@
 #include "autologger/schema/text.h"
 
 #define MANIFEST_SECTION ".autologger.manifest"
-enum { PACK_MAGIC = 0x4D4C4D41 /* "AMLM" */, PACK_VERSION = 1, PACK_METADATA = 1, PACK_STRINGS = 2, PACK_HEADER = 16 };
+enum { PACK_MAGIC = 0x4D4C4D41 /* "AMLM" */, PACK_VERSION = 1, PACK_HEADER = 16 };
+enum { PACK_METADATA = 1, PACK_STRINGS = 2, PACK_CLASSES = 3, PACK_MESSAGES = 4 };
 
 /* Adds the METADATA blob to `out`. */
 void manifest_pack(const struct manifest *m, struct text *out);

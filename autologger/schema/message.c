@@ -1,15 +1,23 @@
 #include "autologger/schema/message.h"
 
+#include "autologger/schema/message_format.h"
+#include "registry-sim/base/unset.h"
+
 #include <ctype.h>
 
 enum { VALUES_MAX = 100 }; /* as FormatMessage */
 
 /* The texts of the values, one after another in `all`. */
 struct values {
-    struct text                all;
-    size_t                     end[VALUES_MAX]; /* the end of value i, which begins at the end of the one before */
-    unsigned                   count;
-    bool                       xml;
+    struct text all;
+    size_t      end[VALUES_MAX]; /* the end of value i, which begins at the end of the one before */
+    unsigned    count;
+    bool        xml;
+    bool        formatted; /* the formats count; then these are the values: */
+    struct {
+        const struct schema_field *field;
+        struct value               value;
+    } raw[VALUES_MAX];
     const struct schema_field *last;
     uint16_t                   last_round; /* of the struct that it is in */
 };
@@ -33,6 +41,10 @@ static bool message_see(void *ctx, const struct walk_place *place, const struct 
     all->last_round = round;
     all->count += !same;
     all->end[all->count - 1] = all->all.length;
+    if (all->formatted) {
+        all->raw[all->count - 1].field = at->field;
+        all->raw[all->count - 1].value = *v;
+    }
     return true;
 }
 
@@ -48,7 +60,8 @@ static void put_xml(const char *p, size_t size, struct text *out)
     }
 }
 
-static void message_put_value(const struct values *v, unsigned n, struct text *out)
+/* `spec`: the format behind the number, without its signs. */
+static void message_put_value(const struct values *v, unsigned n, const char *spec, size_t length, struct text *out)
 {
     if (n == 0 || n > v->count) {
         text_add(out, "%", 1);
@@ -56,14 +69,17 @@ static void message_put_value(const struct values *v, unsigned n, struct text *o
         return;
     }
     size_t from = n > 1 ? v->end[n - 2] : 0;
-    if (v->xml)
+    if (v->formatted)
+        message_format(spec, length, v->raw[n - 1].field, &v->raw[n - 1].value, text_get(&v->all) + from,
+                       v->end[n - 1] - from, out);
+    else if (v->xml)
         put_xml(text_get(&v->all) + from, v->end[n - 1] - from, out);
     else
         text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
 }
 
-/* The length of a format behind a number, "!s!" or "!08x!"; 0: no format, but text. Formats are ignored: values are
- * shown by their types. */
+/* The length of a format behind a number, "!s!" or "!08x!"; 0: no format, but text. Only those of WPP count: other
+ * values are shown by their types. */
 static size_t format_length(const char *p)
 {
     size_t n = *p == '!' ? strspn(p + 1, "0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
@@ -79,15 +95,17 @@ static size_t message_escape(const char *p, const struct values *v, struct text 
 
     if (*p == '0' && !isdigit((unsigned char)p[1]))
         return 0;
-    if (*p == '%' && isdigit((unsigned char)p[1])) { /* %%N: the provider's parameter file is not here */
+    if (*p == '%' && isdigit((unsigned char)p[1]) &&
+        !v->formatted) { /* %%N: the provider's parameter file is not here */
         text_add(out, "%%", 2);
         return 1;
     }
     for (; isdigit((unsigned char)p[used]) && used < 3; used++)
         n = n * 10 + (unsigned)(p[used] - '0');
     if (used) {
-        message_put_value(v, n, out);
-        return used + format_length(p + used);
+        const size_t format = format_length(p + used);
+        message_put_value(v, n, p + used + 1, format ? format - 2 : 0, out);
+        return used + format;
     }
     const char *known = *p ? strchr(from, *p) : NULL;
     text_add(out, known ? &to[known - from] : "%", 1);
@@ -97,9 +115,15 @@ static size_t message_escape(const char *p, const struct values *v, struct text 
 static bool message_fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size,
                          bool is_64bit, struct text *out)
 {
-    struct values v = {.xml = xml};
-    uint32_t      used;
+    UNSET struct values v;
+    uint32_t            used;
 
+    v.all        = (struct text){0};
+    v.count      = 0;
+    v.xml        = xml;
+    v.formatted  = e->formatted;
+    v.last       = NULL;
+    v.last_round = 0;
     walk_payload(e, payload, size, is_64bit, message_see, &v, &used);
     for (const char *p = with ? with : ""; *p;) {
         size_t plain = strcspn(p, "%");

@@ -29,7 +29,7 @@ enum schema_out {
 /* The source of an event's description, in the order of the search. */
 enum schema_source {
     SCHEMA_SELF,     /* the event carries it: TraceLogging */
-    SCHEMA_MANIFEST, /* a manifest that was loaded or is installed */
+    SCHEMA_MANIFEST, /* a manifest, MOF or TMF file that was loaded or is installed */
     SCHEMA_EMBEDDED, /* metadata in the file: a merge put it there, or the provider (EventSource) */
     SCHEMA_CLASSIC,  /* the kernel's built-in classes */
     SCHEMA_STRING,   /* a text event: EventWriteString; a piece of a manifest */
@@ -89,6 +89,8 @@ struct schema_event {
     uint8_t                       version, channel, level, opcode;
     uint64_t                      keyword;
     bool                          cut; /* the description is damaged behind these fields */
+    /* a message of WPP: found by its number alone; printf's formats in `message` count */
+    bool formatted;
     /* set by schema_event_finish: all fields are shown, simple (width, text8) and independent of each other */
     bool flat;
     /* bytes of metadata at the beginning of the payload; the fields begin behind them */

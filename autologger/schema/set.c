@@ -4,6 +4,7 @@
 #include "autologger/schema/chunks.h"
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
+#include "autologger/schema/mof.h"
 #include "autologger/schema/tracelogging.h"
 
 #include <stdlib.h>
@@ -235,17 +236,24 @@ const struct schema_provider *schema_set_provider(const struct schema_set *s, si
     return s->added[i].provider;
 }
 
+static const struct schema_event *lookup_version(const struct schema_set *s, const struct guid *guid,
+                                                 const struct schema_key *k, uint8_t version)
+{
+    const unsigned number = k->classic ? k->opcode : k->id;
+    for (size_t i = hash_key(guid, k->classic, number, version) & (s->table_size - 1); s->table[i];
+         i        = (i + 1) & (s->table_size - 1))
+        if (same_key(s->table[i], guid, k->classic, number, version))
+            return s->table[i];
+    return NULL;
+}
+
 static const struct schema_event *lookup(const struct schema_set *s, const struct guid *guid,
                                          const struct schema_key *k)
 {
     if (!s->table_used)
         return NULL;
-    unsigned number = k->classic ? k->opcode : k->id;
-    for (size_t i = hash_key(guid, k->classic, number, k->version) & (s->table_size - 1); s->table[i];
-         i        = (i + 1) & (s->table_size - 1))
-        if (same_key(s->table[i], guid, k->classic, number, k->version))
-            return s->table[i];
-    return NULL;
+    const struct schema_event *e = lookup_version(s, guid, k, k->version);
+    return e || !k->classic ? e : lookup_version(s, guid, k, MOF_ANY_VERSION);
 }
 
 /* True the first time for each GUID. */
@@ -512,7 +520,7 @@ const struct schema_event *schema_set_find(struct schema_set *s, const struct sc
     if (k->metadata_size && (e = find_self(s, k)))
         return e;
     if (k->message)
-        return NULL;
+        return guid_is_zero(&k->provider) ? NULL : find_added(s, &k->provider, k);
     if (k->hook != CLASSIC_NONE && (e = classic_schema(k->hook, k->version)) && !s->table_used)
         return e; /* the usual case: no other source can describe it */
     if (k->hook == CLASSIC_NONE || s->table_used || !e) {

@@ -44,13 +44,16 @@ static error_t manifest_parse(int key, char *arg, struct argp_state *state)
 
 /* ---- install ---- */
 
-/* Refuses a name that is installed with another GUID: it would be ambiguous in configurations. */
-static wstatus name_free(struct regstore *store, const struct manifest_provider *p, struct reason *why)
+/* Refuses a name that is installed with another GUID: it would be ambiguous in configurations. Classes of MOF and source
+ * files of WPP have no place there, and each version of a source file has a GUID of its own. */
+static wstatus name_free(struct regstore *store, const struct manifest *m, const struct manifest_provider *p,
+                         struct reason *why)
 {
     struct guid other;
     char        text[GUID_TEXT_SIZE];
 
-    if (publisher_find(store, p->name, &other, NULL, NULL) || guid_equal(&other, &p->guid))
+    if ((m->kind != MANIFEST_EVENTS && p->events.count) || publisher_find(store, p->name, &other, NULL, NULL) ||
+        guid_equal(&other, &p->guid))
         return W_SUCCESS;
     return reason_set(why, W_ALREADY_EXISTS,
                       "a provider %s is installed with the GUID %s. Do: autologger manifest uninstall %s", p->name,
@@ -75,7 +78,7 @@ static wstatus install_one(const struct manifest_args *a, struct regstore *store
 {
     const struct manifest_provider *p = &m->providers.at[i];
     char                            path[PUBLISHERS_PATH];
-    wstatus                         st = name_free(store, p, why);
+    wstatus                         st = name_free(store, m, p, why);
 
     files_warn(a, p);
     if (!st)
