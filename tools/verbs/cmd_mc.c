@@ -5,6 +5,7 @@
 #include "tools/base/json_out.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
+#include "tools/files/made_file.h"
 #include "tools/files/manifest_source.h"
 
 #include <errno.h>
@@ -139,33 +140,16 @@ static void base_find(struct mc_args *a)
     a->base = a->own_base;
 }
 
-/* Writes the file whole or not at all; a file with the same bytes keeps its time, so that nothing is built again. */
 static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *suffix, const struct text *content,
                            struct reason *why)
 {
-    char  path[PATH_MAX_], temporary[PATH_MAX_ + 32];
-    FILE *f;
+    char path[PATH_MAX_];
 
     snprintf(path, sizeof path, "%s%s%s%s", folder ? folder : "", folder ? "/" : "", a->base, suffix);
-    snprintf(temporary, sizeof temporary, "%s.new-%d", path, (int)getpid());
-    struct file_bytes old;
-    bool same = file_bytes_read(path, &old, NULL) == W_SUCCESS && !old.elf && old.size == content->length &&
-                (!old.size || memcmp(old.data, content->data, old.size) == 0);
-    file_bytes_free(&old);
-    if (!same) {
-        if (!(f = fopen(temporary, "we")))
-            return reason_set(why, wstatus_from_errno(errno), "%s cannot be written: %s", temporary, strerror(errno));
-        bool fine = fwrite(text_get(content), 1, content->length, f) == content->length;
-        fine      = fclose(f) == 0 && fine;
-        if (!fine || rename(temporary, path) < 0) {
-            int error = errno;
-            unlink(temporary);
-            return reason_set(why, wstatus_from_errno(error), "%s cannot be written: %s", path, strerror(error));
-        }
-    }
-    if (a->made_count < MADE_MAX)
+    wstatus st = made_file_put(path, content, why);
+    if (!st && a->made_count < MADE_MAX)
         a->made[a->made_count++] = strdup(path);
-    return W_SUCCESS;
+    return st;
 }
 
 static wstatus mc_make(struct mc_args *a, struct manifest_source *s, const struct manifest *m, struct reason *why)
