@@ -149,8 +149,11 @@ const char *const dump_format_words[DUMP_FORMATS] = {
 #include "autologger/consumer/dump_formats.def"
 #undef F
 };
-static const struct dump_writer *const dump_writers[DUMP_FORMATS] =
-    {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml, [DUMP_CSV] = &dump_csv};
+static const struct dump_writer *const dump_writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text,
+                                                                     [DUMP_JSON] = &dump_json,
+                                                                     [DUMP_XML]  = &dump_xml,
+                                                                     [DUMP_CSV]  = &dump_csv,
+                                                                     [DUMP_WPP]  = &dump_wpp};
 
 bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {

@@ -15,6 +15,8 @@
  *        description, ProcessingErrorData where it does not fit it), RenderingInfo, ExtendedTracingInfo. Unit and stack
  *        with names have no place in that format and follow in a namespace of our own. The schemas are in schema/.
  *        Characters that XML does not allow become U+FFFD.
+ * WPP:   tracefmt's lines: a prefix by $TRACE_FORMAT_PREFIX, then the message (wpp_text.h); of other events their message,
+ *        else name and fields as text lines have them.
  * CSV:   RFC 4180, tracerpt's columns; the last one has the fields as text lines have them.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H

@@ -49,7 +49,7 @@ struct dump_writer {
     void (*emit)(void *dump, const struct field *field); /* for the sink */
     void (*end)(struct dump *d);
 };
-extern const struct dump_writer dump_text, dump_json, dump_xml, dump_csv;
+extern const struct dump_writer dump_text, dump_json, dump_xml, dump_csv, dump_wpp;
 
 /* Converts a header's processor times from the file's timer resolution. */
 static inline uint64_t dump_milliseconds(const struct dump *d, uint32_t ticks)

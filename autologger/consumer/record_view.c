@@ -23,7 +23,8 @@ static unsigned record_view_items_set(struct record_view *v, const struct etl_ev
 {
     struct etl_ext_walk walk = {0};
     unsigned            n    = 0;
-    if (e->kind == ETL_KIND_INSTANCE) { /* as the consumer library of Windows has it */
+    /* as the consumer library of Windows has it; a message of WPP keeps its number there */
+    if (e->kind == ETL_KIND_INSTANCE || (e->kind == ETL_KIND_MESSAGE && e->instance)) {
         v->instance = (EVENT_EXTENDED_ITEM_INSTANCE){.InstanceId = e->instance, .ParentInstanceId = e->parent_instance};
         memcpy(&v->instance.ParentGuid, &e->parent_guid, sizeof v->instance.ParentGuid);
         v->items[n++] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType  = EVENT_HEADER_EXT_TYPE_INSTANCE_INFO,

@@ -1,6 +1,7 @@
 /* tdh.c - the functions of tdh.h over schemas. See there. Threads: any; each call holds the lock of tdh_state.h. */
 #include "autologger/include/tdh.h"
 
+#include "autologger/consumer/tdh_describe.h"
 #include "autologger/consumer/tdh_state.h"
 #include "autologger/consumer/wide_text.h"
 #include "autologger/schema/classic.h"
@@ -58,8 +59,7 @@ static void tdh_key_of(const EVENT_RECORD *r, struct schema_key *out)
 
 static bool is_64bit(const EVENT_RECORD *r) { return !(r->EventHeader.Flags & EVENT_HEADER_FLAG_32_BIT_HEADER); }
 
-/* Locks the set and finds the description; 0: locked. */
-static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out)
+TDHSTATUS tdh_describe(const EVENT_RECORD *r, ULONG count, const TDH_CONTEXT *context, const struct schema_event **out)
 {
     struct schema_key  key;
     struct schema_set *set;
@@ -69,6 +69,8 @@ static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out
     tdh_key_of(r, &key);
     if (!(set = tdh_lock()))
         return ERROR_NOT_ENOUGH_MEMORY;
+    if (key.message)
+        tdh_formats_load(set, &key.provider, count, context);
     if ((*out = schema_set_find(set, &key)))
         return ERROR_SUCCESS;
     tdh_unlock();
@@ -97,11 +99,9 @@ TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT c
     const struct schema_event *e;
     struct text                out = {0};
 
-    (void)contexts;
-    (void)context;
     if (!size)
         return ERROR_INVALID_PARAMETER;
-    TDHSTATUS st = describe(r, &e);
+    TDHSTATUS st = tdh_describe(r, contexts, context, &e);
     if (st)
         return st;
     const EVENT_DESCRIPTOR *d  = &r->EventHeader.EventDescriptor;
@@ -130,7 +130,7 @@ TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP
 
     if (!name)
         return ERROR_INVALID_PARAMETER;
-    TDHSTATUS st = describe(r, &e);
+    TDHSTATUS st = tdh_describe(r, 0, NULL, &e);
     if (!st) {
         for (unsigned i = 0; i < e->field_count && !map; i++)
             if (e->fields[i].map && strcmp(e->fields[i].map->name, name) == 0)
@@ -186,7 +186,8 @@ static bool exists(const struct schema_event *e, const struct wanted *w)
     return true;
 }
 
-static TDHSTATUS get_property(PEVENT_RECORD r, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, struct wanted *w)
+static TDHSTATUS get_property(PEVENT_RECORD r, ULONG contexts, const TDH_CONTEXT *context, ULONG count,
+                              PPROPERTY_DATA_DESCRIPTOR data, struct wanted *w)
 {
     const struct schema_event *e;
     uint32_t                   used;
@@ -198,7 +199,7 @@ static TDHSTATUS get_property(PEVENT_RECORD r, ULONG count, PPROPERTY_DATA_DESCR
         if (!(w->names[w->count] = utf8_of_wide((const WCHAR *)(uintptr_t)data[w->count].PropertyName, NAME_MAX_UNITS)))
             return ERROR_INVALID_PARAMETER;
     }
-    TDHSTATUS st = describe(r, &e);
+    TDHSTATUS st = tdh_describe(r, contexts, context, &e);
     if (st)
         return st;
     enum decode_result result = walk_payload(e, r->UserData, r->UserDataLength, is_64bit(r), take_wanted, w, &used);
@@ -222,9 +223,7 @@ TDHSTATUS TdhGetPropertySize(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT conte
 {
     struct wanted w = {.count = 0};
 
-    (void)contexts;
-    (void)context;
-    TDHSTATUS st = size ? get_property(r, count, data, &w) : ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = size ? get_property(r, contexts, context, count, data, &w) : ERROR_INVALID_PARAMETER;
     if (!st)
         *size = (ULONG)w.bytes.length;
     wanted_finish(&w);
@@ -236,9 +235,7 @@ TDHSTATUS TdhGetProperty(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, 
 {
     struct wanted w = {.count = 0};
 
-    (void)contexts;
-    (void)context;
-    TDHSTATUS st = get_property(r, count, data, &w);
+    TDHSTATUS st = get_property(r, contexts, context, count, data, &w);
     if (!st && (w.bytes.length > size || (w.bytes.length && !buffer)))
         st = ERROR_INSUFFICIENT_BUFFER;
     if (!st && w.bytes.length)

@@ -51,7 +51,7 @@ struct etl_event {
     uint16_t       hook;                      /* group << 8 | type, kernel headers only, else 0 */
     uint16_t       flags;                     /* EVENT_HEADER flags as stored */
     bool           is_64bit;                  /* payload layout */
-    uint32_t       instance, parent_instance; /* ETL_KIND_INSTANCE alone */
+    uint32_t       instance, parent_instance; /* ETL_KIND_INSTANCE alone; instance: the number of a message, too */
     struct guid    parent_guid;               /* the same */
     const uint8_t *ext;                       /* extended items, ext_size bytes, or NULL */
     uint32_t       ext_size;

@@ -156,7 +156,7 @@ static void decode_message(struct cursor *c, struct etl_event *e)
     uint16_t flags = cur_u16(c);
 
     if (flags & MESSAGE_SEQUENCE)
-        cur_u32(c);
+        e->instance = cur_u32(c);
     if (flags & MESSAGE_COMPONENT)
         cur_u32(c);
     else if (flags & MESSAGE_GUID)

@@ -1,16 +1,15 @@
-/* autologger_wpp.h - WPP's macros in a build without tracewpp. Instead of running it, make a NAME.tmh of one line for
- * each source:
+/* autologger_wpp.h - the run time of WPP's messages. No source includes it by itself: "autologger wpp SOURCES" reads
+ * the messages of each source and makes its NAME.tmh, which includes this header and has a macro for each message.
  *
- *   for f in *.c *.cpp; do echo '#include <autologger_wpp.h>' >"${f%.*}.tmh"; done
+ * A program defines its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers each control GUID as a
+ * provider of the older API (evntrace.h), WPP_CLEANUP ends that. So one session at a time has it, and a SECURE session
+ * never does. A message stores its values with the number of its text; the text itself is in the program's file
+ * (section .autologger.tmf) and in the TMF file that autologger wpp makes. "autologger manifest install PROGRAM" lets
+ * this machine read the program's messages by name; a merge on the machine adds them to the file.
  *
- * A program defines its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers a provider for each
- * control GUID, WPP_CLEANUP ends it. DoTraceMessage(FLAG, ...) and TraceEvents(LEVEL, FLAG, ...) write the message as a
- * text event; the program makes the text, and only while a session wants it. The level is the message's (DoTraceMessage
- * has none), the keyword is the flag's bit, so "enable SESSION {GUID} --level L --keywords F" chooses messages. No .tmf
- * or .pdb is needed to read it. Other functions are declared to tracewpp in comments (FUNC, begin_wpp config), which a
- * compiler does not see: define them with these, as in "#define Trace(LEVEL, ...) DoTraceMessage(LEVEL, __VA_ARGS__)".
- * At most 32 flags a GUID, 2047 bytes a message. The conversions of a message: autologger_wpp_text.h. Link with
- * -lautologger. */
+ * WPP_CONTROL(WPP_BIT_x).Level, .Flags[0] and .Logger, WPP_LEVEL_ENABLED(x) and WPP_LEVEL_LOGGER(x) are there for
+ * macros such as WPP_LEVEL_FLAGS_ENABLED; those of the usual names of conditions are defined here unless the program
+ * has its own. At most 32 flags a control GUID. Threads: any. Link with -lautologger. */
 #ifndef AUTOLOGGER_WPP_H
 #define AUTOLOGGER_WPP_H
 #ifndef WPP_CONTROL_GUIDS
@@ -19,12 +18,20 @@
 #endif
 #include "evntprov.h"
 #include "evntrace.h"
-#include "autologger_wpp_text.h"
+#include <string.h>
 
 typedef struct AUTOLOGGER_WPP_CONTROL {
-    GUID      Guid;
-    REGHANDLE Handle;
+    GUID                 Guid;
+    TRACEHANDLE          Registration;
+    volatile TRACEHANDLE Logger; /* 0: no session */
+    volatile UCHAR       Level;
+    volatile ULONG       Flags[1];
 } AUTOLOGGER_WPP_CONTROL;
+/* The value of %!HEXDUMP!: AutologgerWppBytes(data, bytes). */
+typedef struct AUTOLOGGER_WPP_BYTES {
+    const void *Data;
+    USHORT      Size;
+} AUTOLOGGER_WPP_BYTES;
 
 /* "(12345678,1234,1234,1234,123456789abc)": five numbers without 0x */
 #define AUTOLOGGER_WPP_GUID(a, b, c, d, e) \
@@ -36,9 +43,19 @@ typedef struct AUTOLOGGER_WPP_CONTROL {
                 (UCHAR)(0x##e##ULL & 0xFF) \
         } \
     }
+#define AUTOLOGGER_WPP_TEXT(a, b, c, d, e) #a "-" #b "-" #c "-" #d "-" #e
+/* Texts for readers of traces; nothing in the program refers to them. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define AUTOLOGGER_WPP_SECTION __attribute__((section(".autologger.tmf"), used, retain))
+#endif
+#endif
+#ifndef AUTOLOGGER_WPP_SECTION
+#define AUTOLOGGER_WPP_SECTION __attribute__((section(".autologger.tmf"), used))
+#endif
 
-/* WPP_CONTROL_GUIDS is expanded three times: the controls' numbers, the flags (control << 16 | number from 1), the
- * controls themselves. */
+/* WPP_CONTROL_GUIDS is expanded four times: the controls' numbers, the flags (control << 16 | number from 1), the
+ * controls themselves, and their names for readers. */
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) AUTOLOGGER_WPP_NUMBER_##name,
 enum { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_CONTROLS };
@@ -53,67 +70,160 @@ enum AUTOLOGGER_WPP_BITS { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_END };
 
 /* One for all sources of the program, or of the library. */
 #define WPP_DEFINE_BIT(name)
-#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) {AUTOLOGGER_WPP_GUID guid, 0},
+#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) {AUTOLOGGER_WPP_GUID guid, 0, 0, 0, {0}},
 __attribute__((weak, visibility("hidden")))
 AUTOLOGGER_WPP_CONTROL WPP_CB[AUTOLOGGER_WPP_CONTROLS] = {WPP_CONTROL_GUIDS};
 #undef WPP_DEFINE_BIT
 #undef WPP_DEFINE_CONTROL_GUID
 
-#define AUTOLOGGER_WPP_KEYWORD(bit) (1ULL << (((bit)&0xFFFF) - 1))
+#define WPP_DEFINE_BIT(name) "#flag " #name "\n"
+#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) "#control " #name " " AUTOLOGGER_WPP_TEXT guid "\n" bits
+AUTOLOGGER_WPP_SECTION static const char AUTOLOGGER_WPP_NAMES[] = WPP_CONTROL_GUIDS;
+#undef WPP_DEFINE_BIT
+#undef WPP_DEFINE_CONTROL_GUID
+
+#define WPP_CONTROL(bit) (WPP_CB[(bit) >> 16])
+#define WPP_FLAG_MASK(bit) (1UL << (((bit)&0xFFFF) - 1))
+#define WPP_LEVEL_ENABLED(flag) ((WPP_CONTROL(WPP_BIT_##flag).Flags[0] & WPP_FLAG_MASK(WPP_BIT_##flag)) != 0)
+#define WPP_LEVEL_LOGGER(flag) (WPP_CONTROL(WPP_BIT_##flag).Logger),
+#define AUTOLOGGER_WPP_REACHES(level, flag) (WPP_CONTROL(WPP_BIT_##flag).Level >= (level))
+
+/* The conditions that programs usually name. */
+#ifndef WPP_FLAGS_ENABLED
+#define WPP_FLAGS_ENABLED(flags) WPP_LEVEL_ENABLED(flags)
+#define WPP_FLAGS_LOGGER(flags) WPP_LEVEL_LOGGER(flags)
+#endif
+#ifndef WPP_FLAG_ENABLED
+#define WPP_FLAG_ENABLED(flag) WPP_LEVEL_ENABLED(flag)
+#define WPP_FLAG_LOGGER(flag) WPP_LEVEL_LOGGER(flag)
+#endif
+#ifndef WPP_LEVEL_FLAGS_ENABLED
+#define WPP_LEVEL_FLAGS_ENABLED(level, flags) (WPP_LEVEL_ENABLED(flags) && AUTOLOGGER_WPP_REACHES(level, flags))
+#define WPP_LEVEL_FLAGS_LOGGER(level, flags) WPP_LEVEL_LOGGER(flags)
+#endif
+#ifndef WPP_FLAGS_LEVEL_ENABLED
+#define WPP_FLAGS_LEVEL_ENABLED(flags, level) (WPP_LEVEL_ENABLED(flags) && AUTOLOGGER_WPP_REACHES(level, flags))
+#define WPP_FLAGS_LEVEL_LOGGER(flags, level) WPP_LEVEL_LOGGER(flags)
+#endif
+#ifndef WPP_LEVEL_FLAG_ENABLED
+#define WPP_LEVEL_FLAG_ENABLED(level, flag) (WPP_LEVEL_ENABLED(flag) && AUTOLOGGER_WPP_REACHES(level, flag))
+#define WPP_LEVEL_FLAG_LOGGER(level, flag) WPP_LEVEL_LOGGER(flag)
+#endif
+#ifndef WPP_FLAG_LEVEL_ENABLED
+#define WPP_FLAG_LEVEL_ENABLED(flag, level) (WPP_LEVEL_ENABLED(flag) && AUTOLOGGER_WPP_REACHES(level, flag))
+#define WPP_FLAG_LEVEL_LOGGER(flag, level) WPP_LEVEL_LOGGER(flag)
+#endif
+
+static inline ULONG WINAPI AutologgerWppChange(WMIDPREQUESTCODE code, PVOID context, ULONG *size, PVOID buffer)
+{
+    AUTOLOGGER_WPP_CONTROL *control = (AUTOLOGGER_WPP_CONTROL *)context;
+    const TRACEHANDLE       logger  = code == WMI_ENABLE_EVENTS ? GetTraceLoggerHandle(buffer) : 0;
+    (void)size;
+    if (logger) {
+        control->Logger   = logger;
+        control->Level    = GetTraceEnableLevel(logger);
+        control->Flags[0] = GetTraceEnableFlags(logger);
+    } else {
+        control->Flags[0] = 0;
+        control->Level    = 0;
+        control->Logger   = 0;
+    }
+    return ERROR_SUCCESS;
+}
 
 static inline void AutologgerWppBegin(void)
 {
     for (int i = 0; i < AUTOLOGGER_WPP_CONTROLS; i++)
-        if (!WPP_CB[i].Handle)
-            EventRegister(&WPP_CB[i].Guid, NULL, NULL, &WPP_CB[i].Handle);
+        if (!WPP_CB[i].Registration)
+            RegisterTraceGuidsA(AutologgerWppChange, &WPP_CB[i], &WPP_CB[i].Guid, 0, NULL, NULL, NULL,
+                                &WPP_CB[i].Registration);
 }
 
 static inline void AutologgerWppEnd(void)
 {
     for (int i = 0; i < AUTOLOGGER_WPP_CONTROLS; i++) {
-        EventUnregister(WPP_CB[i].Handle);
-        WPP_CB[i].Handle = 0;
+        const TRACEHANDLE registration = WPP_CB[i].Registration;
+        WPP_CB[i].Registration         = 0;
+        if (registration)
+            UnregisterTraceGuids(registration);
+        WPP_CB[i].Flags[0] = 0;
+        WPP_CB[i].Level    = 0;
+        WPP_CB[i].Logger   = 0;
     }
 }
-
-static inline int AutologgerWppWanted(int bit, int level)
-{
-    return EventProviderEnabled(WPP_CB[bit >> 16].Handle, (UCHAR)level, AUTOLOGGER_WPP_KEYWORD(bit));
-}
-
-static inline void AutologgerWppWrite(int bit, int level, const char *function, const char *file, int line,
-                                      const char *format, ...)
-{
-    char               text[AUTOLOGGER_WPP_TEXT];
-    WCHAR              wide[AUTOLOGGER_WPP_TEXT];
-    AUTOLOGGER_WPP_OUT out;
-    va_list            args;
-    out.at       = text;
-    out.end      = text + sizeof text - 1;
-    out.function = function;
-    out.file     = file;
-    out.line     = line;
-    out.level    = level;
-    text[0]      = 0;
-    va_start(args, format);
-    AutologgerWppFormat(&out, format, &args);
-    va_end(args);
-    AutologgerWppWide(wide, AUTOLOGGER_WPP_TEXT, text);
-    EventWriteString(WPP_CB[bit >> 16].Handle, (UCHAR)level, AUTOLOGGER_WPP_KEYWORD(bit), wide);
-}
-
-#define AUTOLOGGER_WPP_MESSAGE(bit, level, ...) \
-    do { \
-        if (AutologgerWppWanted((bit), (level))) \
-            AutologgerWppWrite((bit), (level), __func__, __FILE__, __LINE__, __VA_ARGS__); \
-    } while (0)
-
 #define WPP_INIT_TRACING(...) AutologgerWppBegin()
 #define WPP_CLEANUP(...) AutologgerWppEnd()
-#define WPP_LEVEL_ENABLED(flag) AutologgerWppWanted(WPP_BIT_##flag, TRACE_LEVEL_NONE)
-#define DoTraceMessage(flag, ...) AUTOLOGGER_WPP_MESSAGE(WPP_BIT_##flag, TRACE_LEVEL_NONE, __VA_ARGS__)
-#define DoTraceLevelMessage(level, flag, ...) AUTOLOGGER_WPP_MESSAGE(WPP_BIT_##flag, (level), __VA_ARGS__)
-#ifndef TraceEvents
-#define TraceEvents(level, flag, ...) AUTOLOGGER_WPP_MESSAGE(WPP_BIT_##flag, (level), __VA_ARGS__)
-#endif
+
+/* ---- what the macros of a .tmh use ---- */
+
+#define WPP_CALL_AT(file, line) WPP_CALL_AT_LINE(file, line)
+#define WPP_CALL_AT_LINE(file, line) WPP_CALL_##file##_##line
+#define AUTOLOGGER_WPP_FLAGS \
+    (TRACE_MESSAGE_SEQUENCE | TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO)
+/* %lu and %lx: an unsigned long, or a number of 32 bits, as a long of Windows is. */
+#define AUTOLOGGER_WPP_UNSIGNED(value) \
+    (sizeof(value) < sizeof(unsigned long long) ? (unsigned long long)(unsigned)(value) : (unsigned long long)(value))
+
+static inline AUTOLOGGER_WPP_BYTES AutologgerWppBytes(const void *data, size_t size)
+{
+    AUTOLOGGER_WPP_BYTES bytes;
+    bytes.Data = data ? data : "";
+    bytes.Size = (USHORT)(!data ? 0 : size < 0xFFFF ? size : 0xFFFF);
+    return bytes;
+}
+static inline const char  *AutologgerWppString(const char *text) { return text ? text : "(null)"; }
+static inline const WCHAR *AutologgerWppWide(const WCHAR *text)
+{
+    static const WCHAR none[] = {'(', 'n', 'u', 'l', 'l', ')', 0};
+    return text ? text : none;
+}
+static inline size_t AutologgerWppWideSize(const WCHAR *text)
+{
+    size_t n = 0;
+    while (AutologgerWppWide(text)[n])
+        n++;
+    return (n + 1) * sizeof *text;
+}
+/* STRING and UNICODE_STRING have one layout. */
+typedef struct AUTOLOGGER_WPP_COUNTED {
+    USHORT      Length, MaximumLength;
+    const void *Buffer;
+} AUTOLOGGER_WPP_COUNTED;
+static inline const AUTOLOGGER_WPP_COUNTED *AutologgerWppCounted(const void *text)
+{
+    static const AUTOLOGGER_WPP_COUNTED none    = {0, 0, ""};
+    const AUTOLOGGER_WPP_COUNTED       *counted = (const AUTOLOGGER_WPP_COUNTED *)text;
+    return counted && counted->Buffer ? counted : &none;
+}
+static inline const GUID *AutologgerWppGuidOf(const GUID *guid)
+{
+    static const GUID none = {0, 0, 0, {0}};
+    return guid ? guid : &none;
+}
+static inline const UCHAR *AutologgerWppSid(const void *sid)
+{
+    static const UCHAR none[8] = {1};
+    return sid ? (const UCHAR *)sid : none;
+}
+
+/* Pairs of data and bytes for TraceMessage; the letters: autologger/wpp/wpp_kinds.def. */
+#define AUTOLOGGER_WPP_PUT_c(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_C(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_h(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_H(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_d(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_u(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_q(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_Q(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_g(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_p(a) &(a), sizeof(a)
+#define AUTOLOGGER_WPP_PUT_s(a) AutologgerWppString(a), strlen(AutologgerWppString(a)) + 1
+#define AUTOLOGGER_WPP_PUT_S(a) AutologgerWppWide(a), AutologgerWppWideSize(a)
+#define AUTOLOGGER_WPP_PUT_z(a) \
+    &AutologgerWppCounted(a)->Length, sizeof(USHORT), AutologgerWppCounted(a)->Buffer, \
+        (size_t)AutologgerWppCounted(a)->Length
+#define AUTOLOGGER_WPP_PUT_Z(a) AUTOLOGGER_WPP_PUT_z(a)
+#define AUTOLOGGER_WPP_PUT_G(a) AutologgerWppGuidOf(a), sizeof(GUID)
+#define AUTOLOGGER_WPP_PUT_i(a) AutologgerWppSid(a), (size_t)8 + 4 * (size_t)AutologgerWppSid(a)[1]
+#define AUTOLOGGER_WPP_PUT_x(a) &(a).Size, sizeof((a).Size), (a).Data, (size_t)(a).Size
 #endif

@@ -193,7 +193,7 @@ typedef struct _EVENT_PROPERTY_INFO {
 typedef enum _DECODING_SOURCE {
     DecodingSourceXMLFile, /* a manifest, or metadata of the file */
     DecodingSourceWbem,    /* the kernel's classes */
-    DecodingSourceWPP,     /* never */
+    DecodingSourceWPP,     /* a message of WPP: a TMF file, or the program that wrote it */
     DecodingSourceTlg,
     DecodingSourceMax
 } DECODING_SOURCE;
@@ -269,7 +269,7 @@ typedef enum _TDH_CONTEXT_TYPE {
     TDH_CONTEXT_MAXIMUM
 } TDH_CONTEXT_TYPE;
 typedef struct _TDH_CONTEXT {
-    ULONGLONG        ParameterValue;
+    ULONGLONG        ParameterValue; /* of the texts: a PWSTR */
     TDH_CONTEXT_TYPE ParameterType;
     ULONG            ParameterSize;
 } TDH_CONTEXT, *PTDH_CONTEXT;
@@ -364,6 +364,18 @@ AUTOLOGGER_API TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO EventInfo, PEVENT_M
                                            USHORT PropertyInType, USHORT PropertyOutType, USHORT PropertyLength,
                                            USHORT UserDataLength, PBYTE UserData, PULONG BufferSize, PWCHAR Buffer,
                                            PUSHORT UserDataConsumed);
+/* A fact of a message of WPP: Version, TraceGuid, GuidName, GuidTypeName, ThreadId, SystemTime, UserTime, KernelTime,
+ * SequenceNum, ProcessId, CpuNumber, Indent, FlagsName, LevelName, FunctionName, ComponentName, SubComponentName,
+ * FormattedString, RawSystemTime, ProviderGuid (this one is the message GUID, too). Texts are WCHAR with their NUL; Indent
+ * and Version are 0. The formats come from installed descriptions, from those in the trace, from the TMF files of the
+ * contexts TDH_CONTEXT_WPP_TMFFILE, TDH_CONTEXT_WPP_TMFSEARCHPATH, from $TRACE_FORMAT_SEARCH_PATH, and from a program
+ * itself by TDH_CONTEXT_PDB_PATH. Times are UTC. ERROR_NOT_FOUND: no such property, or no format for the message;
+ * ERROR_INSUFFICIENT_BUFFER; ERROR_INVALID_PARAMETER. */
+AUTOLOGGER_API TDHSTATUS TdhGetWppProperty(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
+                                           PWSTR PropertyName, PULONG BufferSize, PBYTE Buffer);
+/* The property FormattedString. */
+AUTOLOGGER_API TDHSTATUS TdhGetWppMessage(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
+                                          PULONG BufferSize, PBYTE Buffer);
 /* The known providers: of manifests that are loaded or installed, and the kernel's classes. ERROR_INSUFFICIENT_BUFFER;
  * ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO Buffer, PULONG BufferSize);

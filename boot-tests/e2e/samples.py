@@ -19,7 +19,9 @@ STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
 def build(m, name, compiler=None):
     """By the first line of its head that begins with a compiler; a compiler of the caller's takes the place of cc or c++."""
     with open(os.path.join(EXAMPLES, name), encoding="utf-8") as f:
-        line = next(found[1] for found in (re.match(r"[ /*]+(\S*(?:cc|c\+\+|rustc) .*)", text) for text in f) if found)
+        text = f.read()
+    line = re.search(r"(?m)^[ /*]+(\S*(?:cc|c\+\+|rustc) .*)$", text)[1]
+    made = re.findall(r"(?m)^[ /*]+(build/release/autologger .*)$", text)
     words = line.split()
     if compiler:
         words = [compiler, *STRICT, *words[1:]]
@@ -31,13 +33,16 @@ def build(m, name, compiler=None):
     os.symlink(os.path.join(SOURCE, "docs"), os.path.join(folder, "docs"))
     os.symlink(os.path.join(SOURCE, "autologger", "include"), os.path.join(folder, "autologger", "include"))
     os.symlink(BUILD, os.path.join(folder, "build", "release"))
+    for command in made:
+        r = subprocess.run(command.split(), cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        check(r.returncode == 0, command, r.stderr)
     r = subprocess.run([w.replace("$PWD", folder) for w in words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     check(r.returncode == 0, " ".join(words), r.stderr)
     return os.path.join(folder, words[-1])
 
 
-def traced(m, session, guid, program, *more):
-    m.tool("start", session, "--output", session + ".etl", "--provider", guid + ":5")
+def traced(m, session, guid, program, *more, flags=""):
+    m.tool("start", session, "--output", session + ".etl", "--provider", guid + ":5" + flags)
     r = subprocess.run([program, "4"], env=m.env, capture_output=True, text=True, timeout=60, check=False)
     check(r.returncode == 0, program, r.stderr)
     m.tool("stop", session)
@@ -51,6 +56,34 @@ def c(m):
         path, events = traced(m, "c-" + compiler, "{c0e50001-5a3b-4f61-8a11-223344556601}", build(m, "provider.c", compiler))
         check([(e["event"], e["level"], e["fields"]) for e in events] == [("Request", 4, {"number": i, "url": "/index"}) for i in range(4)], events)
     return path
+
+
+def wpp(m):
+    """The header is made by the line before the compiler's; the program itself says what its messages mean."""
+    expected = [text for i in range(4) for text in (f"serve: request {i} for /index, state Open", f"{12.5 * i:.1f} % of the cache is used")]
+    for compiler in ("gcc", "clang"):
+        program = build(m, "wpp.c", compiler)
+        path, _ = traced(m, "wpp-" + compiler, "{c0e50004-5a3b-4f61-8a11-223344556604}", program, flags=":0xFFFFFFFF")
+        events = [json.loads(line) for line in m.tool("dump", path, "--json", "--manifest", program).stdout.splitlines()]
+        check([e["message"] for e in events if "message" in e] == expected, events)
+
+
+def classic(m):
+    """By the class's description in a file, then installed."""
+    mof = os.path.join(EXAMPLES, "classic.mof")
+    expected = [("Transfer", "End" if i % 2 else "Start", {"Number": i, "Bytes": "0x1000", "Way": "Download", "Url": "/index"}) for i in range(4)]
+    for compiler in ("gcc", "clang"):
+        path, _ = traced(m, "classic-" + compiler, "{c0e50005-5a3b-4f61-8a11-223344556605}", build(m, "classic.c", compiler))
+        for more in (["--manifest", mof], []):
+            if not more:
+                m.tool("manifest", "install", "--store", m.store, mof)
+            events = [json.loads(line) for line in m.tool("dump", path, "--json", *more).stdout.splitlines()]
+            check([(e["provider"]["name"], e["event"], e["fields"]) for e in events if e["provider"]["guid"].startswith("{c0e5")] == expected, events)
+        merged = os.path.join(m.logs, f"merged-{compiler}.etl")
+        m.tool("merge", path, "--output", merged)
+        m.tool("manifest", "uninstall", "--store", m.store, mof)
+        events = [json.loads(line) for line in m.tool("dump", merged, "--json").stdout.splitlines()]
+        check([(e["provider"]["name"], e["event"], e["fields"]) for e in events if e["provider"]["guid"].startswith("{c0e5")] == expected, "merged:", events)
 
 
 def cpp(m):
@@ -89,9 +122,12 @@ def consumer(m, path):
 
 
 with Machine() as machine:
+    machine.env["AUTOLOGGER_PUBLISHERS"] = os.path.join(machine.dir, "publishers")
     machine.start()
     written = c(machine)
+    wpp(machine)
+    classic(machine)
     cpp(machine)
     rust(machine)
     consumer(machine, written)
-    print("providers in C, C++17 and Rust, and a consumer of both kinds")
+    print("providers in C, C++17 and Rust, of WPP and of the older API, and a consumer of both kinds")

@@ -1,24 +1,15 @@
-/* A program with WPP macros, in two sources (SECOND_FILE is the other), built without tracewpp: its .tmh has one line
- * (autologger_wpp.h). Waits for a line of input before it writes, and prints which flags are wanted. */
+/* A program with WPP macros, in two sources (wpp_second.c is the other), whose headers autologger wpp makes. Waits for a line of input before it writes, and prints which flags are wanted. */
 #include <windows.h>
 #include <evntrace.h>
 #include <stdio.h>
 #include <wpp_trace.h>
-#ifdef SECOND_FILE
-#include <wpp_second.tmh>
-
-#ifdef __cplusplus
-extern "C"
-#endif
-    void
-     other_source(void);
-void other_source(void)
-{
-    FuncEntry(FLAG_IO);
-    DoTraceMessage(FLAG_OTHER, "of the other GUID, %d %%", 5);
-}
-#else
 #include <wpp_program.tmh>
+
+#define CHECKED(condition, message) \
+    do { \
+        if (condition) \
+            message; \
+    } while (0)
 
 #ifdef __cplusplus
 extern "C"
@@ -35,12 +26,12 @@ static void everything(void)
     ULONG64           wide    = 0x123456789ABCDEF0ULL;
 
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%!FUNC! %!STATUS! %!GUID! %!bool!", status, &guid, TRUE);
-    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%s %hs %S %ws %ls %wZ|%-5d|%05u|%+d|%*x", "narrow", "h", pair, text,
-                text, &counted, -7, 42u, 3, 6, 0xABu);
+    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%s %hs %S %ws %ls %wZ|%-5d|%05u|%+d|%6x", "narrow", "h", pair, text,
+                text, &counted, -7, 42u, 3, 0xABu);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%I64x %llu %lu %I32d %.2f %c %p", wide, 1ULL << 40, (ULONG)7, -1, 2.5,
                 'z', (void *)0x1234);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%.3s|%8.2s|%s", "abcdef", "xyz", (const char *)NULL);
-    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "100%% %d, then %!IPADDR! and %d", 1, 0x7F000001, 2);
+    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "100%% %d, then %!IPADDR! and %d", 1, 0x0100007F, 2);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "plain");
 }
 
@@ -58,6 +49,13 @@ int main(void)
     for (i = 0; i < 3; i++)
         TraceEvents(TRACE_LEVEL_WARNING + i, FLAG_IO, "level %!LEVEL!, number %d, [%Z]", i, &none);
     DoTraceMessage(FLAG_PNP, "a flag that no session wants");
+    if (i == 3)
+        DoTraceMessage(FLAG_INIT, "values: %d %u %hd %hhu %ld %lu %lx %lld %c", -2147483647 - 1, 4294967295u, (short)-2,
+                       (unsigned char)200, -3L, 0xFFFFFFFFFFUL, (LONG)-1, -4LL, 'q');
+    else
+        i = 4;
+    CHECKED(i == 3, DoTraceMessage(FLAG_INIT, "inside a macro, %!irql! %!dump! %!HEXDUMP! %!flags!", (UCHAR)2, 1,
+                                   AutologgerWppBytes("\x01\xfe", 2), 5));
     other_source();
     WPP_CLEANUP();
     DoTraceMessage(FLAG_INIT, "after the end");
@@ -66,4 +64,3 @@ int main(void)
     WPP_CLEANUP(NULL);
     return 0;
 }
-#endif

@@ -6,6 +6,8 @@
 // begin_wpp config
 // FUNC TraceEvents(LEVEL, FLAGS, MSG, ...);
 // FUNC FuncEntry{LEVEL=TRACE_LEVEL_VERBOSE}(FLAGS);
+// USEPREFIX(FuncEntry, "--> %!FUNC!");
+// CUSTOM_TYPE(dump, ItemListLong(None, Small,
+//     Full));
+// CUSTOM_TYPE(flags, ItemSetLong(READ, WRITE, EXECUTE));
 // end_wpp
-/* the one line that a build without tracewpp wants */
-#define FuncEntry(flag) TraceEvents(TRACE_LEVEL_VERBOSE, flag, "--> %!FUNC!")
