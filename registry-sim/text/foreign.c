@@ -14,16 +14,17 @@ enum { LOOKED_AT = 256 << 10 }; /* bytes of the file: the identifying line is ne
 static const struct foreign_kind {
     const char *begin, *holds, *what, *advice;
 } foreign_kinds[] = {
-    {"Signature", "$Windows NT$", "this is an INF file of a driver package, which is not read",
-     "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"Signature", "$CHICAGO$", "this is an INF file of a driver package, which is not read",
-     "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"HKLM,", "", "this is an AddReg section of an INF file, which is not read",
-     "write its lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"HKR,", "", "this is an AddReg section of an INF file, which is not read",
-     "write its lines as .reg or INI, below the key that HKR stands for in the package"},
-    {"<WindowsPerformanceRecorder", "", "this is a profile of Windows Performance Recorder (.wprp), which is not read",
-     "write its providers into an INI configuration, a section [Autologger/SESSION/PROVIDER] each, or start one of `autologger profiles`"},
+    {"Signature", "$Windows NT$", "this is an INF file of a driver package, not a configuration",
+     "put it into the store with `autologger import FILE`"},
+    {"Signature", "$CHICAGO$", "this is an INF file of a driver package, not a configuration",
+     "put it into the store with `autologger import FILE`"},
+    {"HKLM,", "", "this is an AddReg section of an INF file, not a configuration",
+     "put it into the store with `autologger import FILE`"},
+    {"HKR,", "", "this is an AddReg section of an INF file, not a configuration",
+     "put its lines below HKLM into the store with `autologger import FILE`"},
+    {"<WindowsPerformanceRecorder", "",
+     "this is a profile of Windows Performance Recorder (.wprp), not a configuration",
+     "put it into the store with `autologger import FILE`"},
     {"<instrumentationManifest", "", "this is an instrumentation manifest, not a configuration",
      "install it with `autologger manifest install FILE`"},
 };

@@ -6,6 +6,7 @@
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/files/hive_source.h"
+#include "tools/files/inf_source.h"
 #include "tools/files/wprp_source.h"
 #include "tools/setup/declaration_remove.h"
 
@@ -15,14 +16,15 @@
 
 enum { NAMES_MOST = 64 };
 struct import_args {
-    struct cmdline common;
-    const char    *file, *name[NAMES_MOST];
-    unsigned       count; /* of names; without --remove the first one is the file */
-    bool           lenient, dry_run, remove;
-    char          *hive; /* the text of a hive; NULL: the file is text itself */
-    char          *made; /* INI made of a .wprp; NULL: it is none */
-    const char    *profile;
-    size_t         hive_size, made_size;
+    struct cmdline  common;
+    const char     *file, *name[NAMES_MOST];
+    unsigned        count; /* of names; without --remove the first one is the file */
+    bool            lenient, dry_run, remove;
+    char           *hive; /* the text of a hive; NULL: the file is text itself */
+    char           *made; /* INI made of a .wprp; NULL: it is none */
+    const char     *profile;
+    size_t          hive_size, made_size;
+    struct inf_text inf; /* of an INF file; text NULL: it is none */
 };
 struct import_count {
     unsigned keys, values, removed_keys, removed_values;
@@ -88,16 +90,33 @@ static void hive_diag(void *ctx, const struct diag *diag)
     diag_print(NULL, &(struct diag){diag->kind, diag->file, 0, what, diag->advice});
 }
 
+/* The same for an INF file, which has lines of its own. */
+static void inf_diag(void *ctx, const struct diag *diag)
+{
+    const struct import_args *a   = ctx;
+    struct diag               own = *diag;
+    own.line                      = inf_line_of(&a->inf, diag->line);
+    diag_print(NULL, &own);
+}
+
+/* Text of the registry that was made of another file; `tell` names places of that file. */
+static wstatus import_made_reg(const struct import_args *a, const char *text, size_t size, diag_fn tell,
+                               struct regstore *store, struct diag_sink *sink, struct reason *why)
+{
+    struct diag_sink own = {sink->fn ? tell : NULL, (void *)(uintptr_t)a, 0, 0};
+    const wstatus    st  = reg_import(store, text, size, a->file, REG_IMPORT_LENIENT, &own, why);
+    sink->errors += own.errors;
+    sink->warnings += own.warnings;
+    return st;
+}
+
 static wstatus import_into(const struct import_args *a, struct regstore *store, struct diag_sink *sink,
                            struct reason *why)
 {
-    if (a->hive) {
-        struct diag_sink of_hive = {sink->fn ? hive_diag : NULL, (void *)(uintptr_t)a, 0, 0};
-        const wstatus    st      = reg_import(store, a->hive, a->hive_size, a->file, REG_IMPORT_LENIENT, &of_hive, why);
-        sink->errors += of_hive.errors;
-        sink->warnings += of_hive.warnings;
-        return st;
-    }
+    if (a->hive)
+        return import_made_reg(a, a->hive, a->hive_size, hive_diag, store, sink, why);
+    if (a->inf.text)
+        return import_made_reg(a, a->inf.text, a->inf.size, inf_diag, store, sink, why);
     if (a->made)
         return ini_import(store, a->made, a->made_size, a->file, plan_vocabulary(), sink, why);
     return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
@@ -217,7 +236,7 @@ int cmd_import(int argc, char **argv)
         "FILE\n--remove NAME...",
         CMDLINE_DOC(
             "Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. FILE may also be the hive SYSTEM "
-            "or SOFTWARE of a Windows system, or a profile of Windows Performance Recorder (.wprp). With --remove: take declarations out of it.",
+            "or SOFTWARE of a Windows system, a profile of Windows Performance Recorder (.wprp), or an INF file of a driver package. With --remove: take declarations out of it.",
             "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
         NULL,
         NULL,
@@ -235,6 +254,8 @@ int cmd_import(int argc, char **argv)
     wstatus st = hive_is(a.file) ? hive_read(a.file, &a.hive, &a.hive_size, &why) : W_SUCCESS;
     if (!st && !a.hive && wprp_is(a.file))
         st = wprp_read(a.file, a.profile, &a.made, &a.made_size, &sink, &why);
+    else if (!st && !a.hive && inf_is(a.file))
+        st = inf_read(a.file, &a.inf, &sink, &why);
     st        = st ? st : rehearse_import(&a, &n, &sink, &why);
     bool read = !st; /* a later failure concerns the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
@@ -242,6 +263,7 @@ int cmd_import(int argc, char **argv)
     regstore_close(store);
     free(a.hive);
     free(a.made);
+    inf_free(&a.inf);
     if (st && sink.errors) {
         visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                        plural(sink.errors));
