@@ -35,6 +35,7 @@ Duration        = 2 s
 [CollectorSet/what]
 Configuration = Sysctl
 """
+WRITER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 WRONG = (("[CollectorSet/web]\nCounters = Procesor\n", "\"Procesor\" is not known"), ("[CollectorSet/web]\nConfiguration = Frob\n", "\"Frob\" is not known"),
          ("[CollectorSet/web]\nDuratoin = 5 s\n", "Duratoin"), ("[CollectorSet/we b]\nCounters = Disk\n", "letters, digits"),
          ("[CollectorSet/web]\nCounters = Disk\nCounterInterval = 0\n", "CounterInterval is 1 to 3600"),
@@ -186,6 +187,32 @@ def taken_back(m, folder):
     check(not os.listdir(os.path.join(m.logs, "c/bad")), "a folder is left")
 
 
+def of_running(m, folder):
+    """The sessions that run now, with what is enabled in them, are a set; the set records the same events; a second save replaces it."""
+    m.tool("start", "requests", "--output", "requests.etl", "--provider", WRITER + ":Verbose:0x3", "--set", "BufferSize=64KB")
+    m.tool("start", "ring", "--set", "LogFileMode=BUFFERING", "--set", "BufferSize=64KB", "--provider", "Contoso-Web")
+    m.tool("start", "--flags", "PROC_THREAD+LOADER", "--output", str(folder / "kernel.etl"))
+    r = a_set(m, "save", "--running", "now")
+    check("saved now" in r.stdout and 'left out: session "ring": its mode is BUFFERING' in r.stderr, r.stdout, r.stderr)
+    text = a_set(m, "export", "now").stdout
+    for wanted in ("[CollectorSet/now/requests]", "BufferSize = 64 KB", "[CollectorSet/now/kernel]",
+                   f"[CollectorSet/now/requests/{WRITER}]", "EnableLevel = Verbose",
+                   "MatchAnyKeyword = 0x3", "LogFileMode = SYSTEM_LOGGER", "PROC_THREAD+LOADER"):
+        check(wanted in text, wanted, text)
+    check("FileName" not in text and "ring" not in text, text)
+    for name in ("requests", "ring"):
+        m.tool("stop", name)
+    m.tool("stop", "NT Kernel Logger")
+    a_set(m, "save", "--running", "now", expect=1)
+    check(a_set(m, "export", "now").stdout == text, "a failure changes nothing")
+    a_set(m, "start", "now")
+    p, _ = m.writer(77, 200, enabled=True)
+    p.wait(30)
+    result = pathlib.Path(json.loads(a_set(m, "stop", "now", "--json").stdout)["result"])
+    found = events(next(result.glob("*merged.etl")))
+    check(sum(e["provider"].get("guid") == WRITER for e in found) == 200 and any(e["provider"].get("name") == "Process" for e in found), len(found))
+
+
 with Machine() as machine:
     machine.start()
     work = pathlib.Path(machine.dir)
@@ -194,4 +221,5 @@ with Machine() as machine:
     ends(machine)
     wrong_ones_go(machine, work)
     taken_back(machine, work)
+    of_running(machine, work)
     print("sets: saved, collected, ended")

@@ -9,7 +9,7 @@
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/setup/profile.h"
-#include "tools/setup/profile_declare.h"
+#include "tools/live/profile_declare.h"
 #include "tools/setup/system_check.h"
 
 #include <stdlib.h>
@@ -49,23 +49,6 @@ static void left_out(void *ctx, const char *what)
 {
     (void)ctx;
     visible_printf(stderr, "autologger profile: left out: %s\n", what);
-}
-
-static wstatus sessions_take(struct declaring *v, struct control_client *c, struct reason *why)
-{
-    struct ctl_session_info *list  = NULL;
-    unsigned                 count = 0;
-    wstatus                  st    = control_query_all(c, &list, &count, why);
-    for (unsigned i = 0; i < count && !st; i++) {
-        st = declaring_session(v, c, &list[i], why);
-        if (st == W_WMI_INSTANCE_NOT_FOUND)
-            st = W_SUCCESS; /* it ended meanwhile */
-    }
-    free(list);
-    if (!st && !v->sessions)
-        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND,
-                        "no session is running that a boot could have. Do: start one, see autologger sessions");
-    return st;
 }
 
 /* Like every profile: for one boot, and it stops by itself. */
@@ -157,7 +140,7 @@ static int profile_run(const struct profile_args *a)
     if (!control_state(client, &state, NULL) && regstore_open(state.store, false, &v.from, NULL))
         v.from = NULL;
     st = regstore_open_memory(&v.to, &why);
-    st = st ? st : sessions_take(&v, client, &why);
+    st = st ? st : declaring_all(&v, client, &why);
     st = st ? st : profile_save(&v, a, path, &why);
     regstore_close(v.to);
     regstore_close(v.from);

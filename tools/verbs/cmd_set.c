@@ -9,6 +9,7 @@
 #include "tools/base/verb.h"
 #include "tools/live/daemon_memory.h"
 #include "tools/sets/set_run.h"
+#include "tools/sets/set_running.h"
 #include "tools/sets/set_schedule.h"
 #include "tools/sets/set_state.h"
 
@@ -20,11 +21,11 @@
 #include <unistd.h>
 
 #define SET_VERB "autologger set"
-enum { STOP_SECONDS = 120, SET_WAIT = 0x800 };
+enum { STOP_SECONDS = 120, SET_WAIT = 0x800, SET_OF_RUNNING };
 struct set_args {
     struct cmdline common;
     const char    *action, *name;
-    bool           wait;
+    bool           wait, running;
 };
 
 static bool set_is(const struct set_args *a, const char *action) { return strcmp(a->action, action) == 0; }
@@ -36,6 +37,7 @@ static error_t set_parse(int key, char *arg, struct argp_state *state)
     bool                     known     = false;
     switch (key) {
     case SET_WAIT: a->wait = true; return 0;
+    case SET_OF_RUNNING: a->running = true; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
             argp_error(state, "one at a time: \"%s\"", arg);
@@ -46,8 +48,11 @@ static error_t set_parse(int key, char *arg, struct argp_state *state)
             known = known || set_is(a, actions[i]);
         if (!known)
             argp_error(state, "\"%s\": what can be done is list, save, start, stop, export and remove", a->action);
+        if (a->running && !set_is(a, "save"))
+            argp_error(state, "--running is an option of save");
         if (!a->name && !set_is(a, "list"))
-            argp_error(state, "%s needs %s", a->action, set_is(a, "save") ? "a FILE" : "the NAME of a set");
+            argp_error(state, "%s needs %s", a->action,
+                       set_is(a, "save") && !a->running ? "a FILE" : "the NAME of a set");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -170,14 +175,38 @@ static wstatus set_scheduled(const struct set_args *a, const char *name, const c
     return W_SUCCESS;
 }
 
+static void set_left_out(void *ctx, const char *what)
+{
+    (void)ctx;
+    visible_printf(stderr, SET_VERB ": left out: %s\n", what);
+}
+
+/* The sessions that run now, as the set NAME. */
+static wstatus set_running_read(const struct set_args *a, struct regstore *memory, struct key_names *sets,
+                                struct reason *why)
+{
+    struct collector_set s;
+    if (!collector_set_name_fits(a->name))
+        return reason_set(why, W_INVALID_NAME, "\"%s\": a set's name has letters, digits, '-', '_' and '.', at most %d",
+                          a->name, SET_NAME - 1);
+    wstatus st = set_running_take(a->common.runtime_dir, a->name, memory, set_left_out, why);
+    st         = st ? st : collector_sets(memory, sets, why);
+    if (st)
+        return st;
+    st = collector_set_read(memory, a->name, &s, why);
+    collector_set_finish(&s);
+    return st;
+}
+
 static int set_save(const struct set_args *a, struct regstore *store)
 {
     struct regstore *memory = NULL;
     struct key_names sets   = {0};
     struct reason    why    = {0};
     wstatus          st     = regstore_open_memory(&memory, &why);
-    st                      = st ? st : set_file_read(a->name, memory, &sets, &why);
-    st                      = st ? st : regstore_begin(store, &why);
+    if (!st)
+        st = a->running ? set_running_read(a, memory, &sets, &why) : set_file_read(a->name, memory, &sets, &why);
+    st = st ? st : regstore_begin(store, &why);
     for (unsigned i = 0; !st && i < sets.count; i++)
         st = set_put(memory, store, sets.names[i], &why);
     st = st ? st : regstore_commit(store, &why);
@@ -413,6 +442,7 @@ int cmd_set(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"wait", SET_WAIT, NULL, 0, "start: return when the set has ended, by its time or size, or by Ctrl-C", 0},
+        {"running", SET_OF_RUNNING, NULL, 0, "save: the sessions that run now become the set NAME", 0},
         OPT_STORE,
         OPT_RUNTIME_DIR,
         OPT_JSON,
@@ -420,7 +450,7 @@ int cmd_set(int argc, char **argv)
     static const struct argp argp = {
         options,
         set_parse,
-        "list\nsave FILE\nstart NAME\nstop NAME\nexport NAME\nremove NAME",
+        "list\nsave FILE\nsave --running NAME\nstart NAME\nstop NAME\nexport NAME\nremove NAME",
         CMDLINE_DOC(
             "Data collector sets: sessions, counters and the configuration of the machine, saved once and collected as often as "
             "wanted. Each run has a folder with one trace, configuration.json and report.txt.",

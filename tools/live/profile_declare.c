@@ -1,5 +1,5 @@
 /* profile_declare.c - see profile_declare.h. */
-#include "tools/setup/profile_declare.h"
+#include "tools/live/profile_declare.h"
 #include "autologger/plan/plan.h"
 #include "autologger/plan/values.h"
 #include "autologger/wire/etl.h"
@@ -306,5 +306,22 @@ wstatus declaring_session(struct declaring *v, struct control_client *c, const s
             st = put_provider(v, key, a, why);
     }
     v->sessions += !st;
+    return st;
+}
+
+wstatus declaring_all(struct declaring *v, struct control_client *c, struct reason *why)
+{
+    struct ctl_session_info *list  = NULL;
+    unsigned                 count = 0;
+    wstatus                  st    = control_query_all(c, &list, &count, why);
+    for (unsigned i = 0; i < count && !st; i++) {
+        st = declaring_session(v, c, &list[i], why);
+        if (st == W_WMI_INSTANCE_NOT_FOUND)
+            st = W_SUCCESS; /* it ended meanwhile */
+    }
+    free(list);
+    if (!st && !v->sessions)
+        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND,
+                        "no session is running that a boot could have. Do: start one, see autologger sessions");
     return st;
 }

@@ -20,6 +20,8 @@ struct declaring {
  * store. */
 wstatus declaring_session(struct declaring *d, struct control_client *c, const struct ctl_session_info *session,
                           struct reason *why);
+/* All sessions that run now. W_WMI_INSTANCE_NOT_FOUND: none that could be declared. */
+wstatus declaring_all(struct declaring *d, struct control_client *c, struct reason *why);
 /* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: the filter had a list of process
  * ids, which is left out. */
 wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids,
