@@ -16,13 +16,13 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { KEY_OUTPUT = 0x300, KEY_OF, KEY_SUMMARY, KEY_REPORT, KEY_LR, KEY_ROWS, ARGUMENTS = 64, ROWS = 100 };
+enum { KEY_OUTPUT = 0x300, KEY_OF, KEY_SUMMARY, KEY_REPORT, KEY_LR, KEY_ROWS, KEY_TMF, ARGUMENTS = 64, ROWS = 100 };
 enum tracerpt_kind { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"DumpFile", "Summary", "Report"};
 
 struct tracerpt_args {
     struct cmdline     common;
-    const char        *file, *name[OUTPUTS];
+    const char        *file, *name[OUTPUTS], *format; /* format: a TMF file, or another that describes events */
     bool               wanted[OUTPUTS], yes, html;
     bool               csv;
     unsigned           rows;
@@ -38,7 +38,7 @@ static const struct {
 } spelling[]                                = {{"-o", "--output", VALUE_MAY},      {"-summary", "--summary", VALUE_MAY},
                                                {"-report", "--report", VALUE_MAY}, {"-of", "--of", VALUE_MUST},
                                                {"-f", "--f", VALUE_MUST},          {"-lr", "--lr", VALUE_NONE},
-                                               {"-y", "--y", VALUE_NONE}};
+                                               {"-y", "--y", VALUE_NONE},          {"-tmf", "--tmf", VALUE_MUST}};
 static const char *const tracerpt_refused[] = {"-rt", "-config", "-en",  "-export", "-int", "-rts",
                                                "-tp", "-i",      "-pdb", "-df",     "-rl",  "-gmt"};
 
@@ -94,6 +94,7 @@ static error_t tracerpt_parse(int key, char *arg, struct argp_state *state)
     case KEY_SUMMARY: want(a, OUTPUT_SUMMARY, arg); return 0;
     case KEY_REPORT: want(a, OUTPUT_REPORT, arg); return 0;
     case KEY_OF: parse_of(a, arg, state); return 0;
+    case KEY_TMF: a->format = arg; return 0;
     case KEY_LR: return 0; /* less restrictive: every event is written in any case */
     case 'y': a->yes = true; return 0;
     case 'f':
@@ -272,7 +273,10 @@ static int tracerpt_run(struct tracerpt_args *a)
     for (int i = 0; i < OUTPUTS; i++)
         if (a->wanted[i] && !may_write(a, a->name[i]))
             return VERB_FAILED;
-    struct describe describe = {.traces = (const char *const *)&a->file, .trace_count = 1};
+    struct describe describe = {.files       = {a->format},
+                                .file_count  = a->format != NULL,
+                                .traces      = (const char *const *)&a->file,
+                                .trace_count = 1};
     if (!describe_open(&describe, "autologger tracerpt", &code))
         return code;
     a->schemas = describe.set;
@@ -307,6 +311,7 @@ int cmd_tracerpt(int argc, char **argv)
         {"f", 'f', "XML|HTML", 0, "-f XML|HTML: the report's form", 0},
         {"rows", KEY_ROWS, "N", 0, "rows of each of the report's tables (default 100; 0: all)", 0},
         {"lr", KEY_LR, NULL, 0, "-lr: also events that are not as described (they are written in any case)", 0},
+        {"tmf", KEY_TMF, "FILE", 0, "-tmf FILE: the texts of WPP's messages, or a program that holds them", 0},
         {"y", 'y', NULL, 0, "-y: replace files that are there", 0},
         OPT_JSON,
         {0}};
