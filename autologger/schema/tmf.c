@@ -396,10 +396,10 @@ static uint8_t tmf_level(const struct tmf_reading *t)
 
     if (n && strspn(at, "0123456789") == n)
         return (uint8_t)strtoul(at, NULL, 10);
-    for (uint8_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (n == 12 + strlen(words[i]) && strncmp(at, "TRACE_LEVEL_", 12) == 0 &&
             strncmp(at + 12, words[i], n - 12) == 0)
-            return i;
+            return (uint8_t)i;
     return n == 17 && strncmp(at, "TRACE_LEVEL_FATAL", n) == 0;
 }
 

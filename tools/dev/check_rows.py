@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Every row of the project's goals is named where it is proved: in a test, or in docs/DIFFERENCES.md, which says why there is no test.
+"""Every row of the project's goals is named where it is proved: in a test, or in docs/DIFFERENCES.md, which says why there is no test. The page
+docs/reference/rows.md shows each row with what a user gets, the command that shows it, and its tests; docs/reference/rows.tsv has the words.
 
-Usage: check_rows.py [SOURCE_DIR] [--list]. --list prints each row with the files that name it. Exit codes: 0 fine, 1 a row is named nowhere, or
-is named and still listed as open, or there is no such row, or several are named as a range.
+Usage: check_rows.py [SOURCE_DIR] [--list | --page]. --list prints each row with the files that name it. --page writes the page. Exit codes: 0
+fine, 1 a row is named nowhere, or is named and still listed as open, or there is no such row, or several are named as a range; the page is not
+what the tests and the words make; a command of the words has a verb or an option that no man page has.
 A row is a group's letters and a number, ANA-08; each is named by itself. Tests name rows in their head comment, DIFFERENCES.md in comments that its
 readers do not see. Only tests of the CI tier count: no benches, no tests of foreign files, no helpers, not this rule's own test.
 """
@@ -69,6 +71,59 @@ def named(root):
     return where, strange
 
 
+WORDS, PAGE = "docs/reference/rows.tsv", "docs/reference/rows.md"
+HEAD = """# Each feature, its command and its tests
+
+This page is generated: `tools/dev/check_rows.py --page`. Words and commands are in [rows.tsv](rows.tsv); a test checks that the page fits them,
+and that each verb and option exists. A row whose only place is DIFFERENCES behaves as that page says.
+"""
+TITLES = {"ANA": "Analysis", "API": "Programs", "CON": "Consumers", "COR": "Recording", "CTL": "Control", "ENB": "Enabling providers", "KRN": "Kernel events",
+          "LEG": "Older kinds of providers", "LGT": "Logs and buffers", "MAN": "Manifests", "MRG": "Merging", "REG": "Declarations", "SEC": "Security",
+          "SES": "Sessions", "SPC": "Special uses", "TLG": "TraceLogging"}
+
+
+def command_mistakes(root, row, command):
+    """The verb and the options of an autologger command are those of its man page."""
+    m = re.match(r"autologger ([a-z-]+)(.*)", command)
+    if not m:
+        return []
+    manual = root / "docs/man" / f"autologger-{m[1]}.1"
+    if not manual.is_file():
+        manual = root / "docs/man/autologger.1"
+        if f"autologger\\-{m[1]}" not in text_of(root, "docs/man/autologger.1").replace("\\\\", "\\") and f"\n.B {m[1]}" not in text_of(root, "docs/man/autologger.1"):
+            return [f"{WORDS}: {row}: there is no verb {m[1]}"]
+    text = text_of(root, manual.relative_to(root).as_posix()).replace("\\-", "-")
+    own = m[2].split("|")[0].split(";")[0].split("&&")[0]
+    if m[1] == "windows":
+        return []
+    return [f"{WORDS}: {row}: {manual.name} has no option {option}" for option in re.findall(r"(?<![\w\"'])--[a-z][a-z-]+", own) if option not in text]
+
+
+def rows_page(root, rows, where):
+    """The text of the page, and what is wrong with its words."""
+    words, wrong, lines = {}, [], [HEAD]
+    for number, line in enumerate(text_of(root, WORDS).splitlines(), 1):
+        cells = line.split("\t")
+        if len(cells) != 3 or not all(cells):
+            wrong.append(f"{WORDS}:{number}: a line has a row, what it gives and its command, with a tab between them")
+        elif cells[0] not in rows or cells[0] in words:
+            wrong.append(f"{WORDS}:{number}: {cells[0]} is no row, or stands there twice")
+        else:
+            words[cells[0]] = cells[1:]
+            wrong += command_mistakes(root, cells[0], cells[2])
+    wrong += [f"{WORDS}: {row} is missing" for row in rows if row not in words]
+    for row in rows:
+        what, command = words.get(row, ("", ""))
+        if row.endswith("-01"):
+            lines.append(f"## {TITLES[row[:3]]}\n\n| row | what it gives | the command | tests |\n|---|---|---|---|")
+        tests = sorted(set(where.get(row, [])))
+        shown = ", ".join(f"[{pathlib.PurePath(t).stem if not t.endswith('scenario.ini') else pathlib.PurePath(t).parent.name}](../../{t})" for t in tests[:3])
+        more = f" and {len(tests) - 3} more" if len(tests) > 3 else ""
+        escaped = command.replace("|", "\\|")
+        lines.append(f"| {row} | {what} | `{escaped}` | {shown}{more} |" + ("\n" if row[4:] == f"{GROUPS[row[:3]]:02}" else ""))
+    return "\n".join(lines).rstrip("\n") + "\n", wrong
+
+
 def main():
     words = [w for w in sys.argv[1:] if not w.startswith("--")]
     root = pathlib.Path(words[0] if words else ".").resolve()
@@ -81,6 +136,13 @@ def main():
             wrong.append(f"{row}: {where[row][0]} names it; take it off the open rows in tools/dev/check_rows.py")
         if "--list" in sys.argv:
             print(row, " ".join(sorted(set(where.get(row, [f"open: {OPEN.get(row, 'nothing')}"])))))
+    if (root / WORDS).is_file():
+        page, mistakes = rows_page(root, rows, where)
+        wrong += mistakes
+        if "--page" in sys.argv:
+            (root / PAGE).write_text(page, encoding="utf-8")
+        elif not (root / PAGE).is_file() or text_of(root, PAGE) != page:
+            wrong.append(f"{PAGE} is not what it should be. Do: tools/dev/check_rows.py . --page")
     for line in wrong:
         print(line)
     print(f"{len(rows)} rows, {len(OPEN)} of them open")
