@@ -3,7 +3,7 @@
  * Until systemd has finished the boot, for two minutes at most, it asks for one unit at a time, with a pause of 30
  * times the answer's time: a boot waits for process 1.
  * Threads: one. Blocks only in bus_open, and in bus_step as long as its caller says. Ownership: open/close. Not for:
- * the meaning of the times (unit.h). The only file that uses libdbus is bus.c. */
+ * the meaning of the times (unit.h). Only bus*.c use libdbus. */
 #ifndef AUTOLOGGER_UNITS_BUS_H
 #define AUTOLOGGER_UNITS_BUS_H
 #include "autologger/units/unit.h"
