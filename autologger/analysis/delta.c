@@ -7,11 +7,14 @@
 #include <string.h>
 
 enum { KEY_MOST = 256 };
+/* Where a processor time comes from, the most exact first. */
+enum delta_measure { DELTA_UNKNOWN, DELTA_BY_ITEM, DELTA_BY_SWITCHES, DELTA_BY_TICKS };
 struct open_begin {
     struct open_begin *below; /* of the same hash, begun before */
     char              *key;
     uint64_t           time, cpu;
-    bool               cpu_known, by_header;
+    enum delta_measure measure;
+    unsigned           gaps; /* of the thread until then */
     uint32_t           pid, tid;
 };
 struct delta_run {
@@ -53,17 +56,44 @@ static bool delta_key_of(struct delta_run *r, const struct trace_event *x, const
     return found;
 }
 
-/* Processor time of the event's thread up to now; by its header where no switches are traced. */
-static bool delta_cpu_at(const struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h,
-                         uint64_t *out, bool *by_header)
+/* Processor time of the event's thread up to now, in 100 ns: by the times that the event has, by switches, or, where
+ * none are traced, by the ticks of its header. */
+static enum delta_measure delta_cpu_at(const struct delta_run *r, const struct trace_event *x,
+                                       const struct etl_file_header *h, uint64_t *out)
 {
-    *by_header = false;
+    const uint8_t *data;
+    uint32_t       size;
+    uint64_t       times[2];
+
+    if (etl_ext_find(&x->e, ETL_EXT_CPU_TIMES, &data, &size) && size >= sizeof times) {
+        memcpy(times, data, sizeof times);
+        *out = (times[0] + times[1]) / 100;
+        return DELTA_BY_ITEM;
+    }
     if (traced_cpu_time(&r->machine, traced_thread_of(&r->machine, &x->e), x->e.filetime, out))
-        return true;
+        return DELTA_BY_SWITCHES;
     if (r->machine.switches || (!x->e.kernel_time && !x->e.user_time))
+        return DELTA_UNKNOWN;
+    *out = ((uint64_t)x->e.kernel_time + x->e.user_time) * h->raw.timer_resolution;
+    return DELTA_BY_TICKS;
+}
+
+static unsigned delta_gaps(const struct delta_run *r, uint32_t tid)
+{
+    const struct traced_thread *t = tid == TRACED_NOBODY ? NULL : traced_thread(&r->machine, tid);
+    return t ? t->gaps : 0;
+}
+
+/* The processor time between both events; false: not known, as where switches of the thread are missing. */
+static bool delta_cpu(const struct delta_run *r, const struct open_begin *b, const struct trace_event *x,
+                      const struct etl_file_header *h, uint64_t *out)
+{
+    uint64_t cpu = 0;
+    if (b->measure == DELTA_UNKNOWN || b->tid != traced_thread_of(&r->machine, &x->e) ||
+        delta_cpu_at(r, x, h, &cpu) != b->measure || cpu < b->cpu ||
+        (b->measure == DELTA_BY_SWITCHES && delta_gaps(r, b->tid) != b->gaps))
         return false;
-    *by_header = true;
-    *out       = ((uint64_t)x->e.kernel_time + x->e.user_time) * h->raw.timer_resolution;
+    *out = cpu - b->cpu;
     return true;
 }
 
@@ -83,12 +113,13 @@ static void delta_begin(struct delta_run *r, const struct trace_event *x, const 
         r->failed = true;
         return;
     }
-    b->time      = x->e.filetime;
-    b->pid       = traced_process_of(&r->machine, &x->e);
-    b->tid       = traced_thread_of(&r->machine, &x->e);
-    b->cpu_known = delta_cpu_at(r, x, h, &b->cpu, &b->by_header);
-    uint64_t at  = delta_hash(key);
-    b->below     = idmap_get(&r->open, at);
+    b->time     = x->e.filetime;
+    b->pid      = traced_process_of(&r->machine, &x->e);
+    b->tid      = traced_thread_of(&r->machine, &x->e);
+    b->measure  = delta_cpu_at(r, x, h, &b->cpu);
+    b->gaps     = delta_gaps(r, b->tid);
+    uint64_t at = delta_hash(key);
+    b->below    = idmap_get(&r->open, at);
     if (!idmap_put(&r->open, at, b)) {
         free(b->key);
         free(b);
@@ -138,8 +169,7 @@ static void delta_end(struct delta_run *r, const struct trace_event *x, const st
 {
     struct delta *d = r->d;
     char          key[KEY_MOST];
-    uint64_t      cpu;
-    bool          by_header, has_key = delta_key_of(r, x, d->options.end_field, key);
+    const bool    has_key = delta_key_of(r, x, d->options.end_field, key);
 
     d->ends++;
     d->keyless += !has_key;
@@ -153,13 +183,10 @@ static void delta_end(struct delta_run *r, const struct trace_event *x, const st
     snprintf(p.process, sizeof p.process, "%s",
              traced_process_name(&r->machine, b->pid == TRACED_NOBODY ? TRACED_NOBODY : b->pid));
     d->backwards += x->e.filetime < b->time;
-    p.time = x->e.filetime > b->time ? x->e.filetime - b->time : 0;
-    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && delta_cpu_at(r, x, h, &cpu, &by_header) &&
-        by_header == b->by_header && cpu >= b->cpu) {
-        p.cpu       = cpu - b->cpu;
-        p.cpu_known = true;
+    p.time      = x->e.filetime > b->time ? x->e.filetime - b->time : 0;
+    p.cpu_known = delta_cpu(r, b, x, h, &p.cpu);
+    if (p.cpu_known)
         histogram_add(&d->cpu, p.cpu);
-    }
     histogram_add(&d->time, p.time);
     d->pairs++;
     d->open--;

@@ -172,6 +172,37 @@ static void traced_charge(struct traced *m, const struct traced_cpu *c, uint64_t
     *(t->process ? &t->process->cpu : &m->unknown_cpu) += until - c->since;
 }
 
+/* The thread no longer runs there, and nobody knows since when. */
+static void traced_lose(struct traced_thread *lost, unsigned cpu)
+{
+    if (!lost || !lost->tid || lost->cpu_index != (int)cpu)
+        return;
+    lost->cpu_index = -1;
+    lost->since     = 0;
+    lost->gaps++;
+}
+
+/* An event of a program shows which thread runs. Another one by the switches: the switch to it is missing, as some
+ * kernels withhold those away from idle. */
+static void traced_on_program(struct traced *m, const struct etl_event *e)
+{
+    struct traced_cpu *cpu = e->cpu < m->cpus ? &m->cpu[e->cpu] : NULL;
+    if (!cpu || !cpu->known || cpu->tid == e->thread_id || e->thread_id == TRACED_NOBODY || !e->thread_id)
+        return;
+    struct traced_thread *in = thread_at(m, e->thread_id);
+    if (!in)
+        return;
+    m->missing_switches++;
+    traced_lose(cpu->tid == TRACED_NOBODY ? NULL : traced_thread(m, cpu->tid), e->cpu);
+    cpu->tid = TRACED_NOBODY;
+    traced_charge(m, cpu, e->filetime);
+    in->gaps++;
+    in->waited    = 0;
+    in->cpu_index = e->cpu;
+    in->since     = e->filetime;
+    *cpu          = (struct traced_cpu){true, e->thread_id, e->filetime};
+}
+
 static void traced_on_switch(struct traced *m, const struct etl_event *e)
 {
     struct cursor      c     = cur_make(e->payload, e->payload_size);
@@ -190,10 +221,8 @@ static void traced_on_switch(struct traced *m, const struct etl_event *e)
     if (cpu->known && cpu->tid != goes) { /* a switch between them is missing */
         struct traced_thread *lost = cpu->tid == TRACED_NOBODY ? NULL : traced_thread(m, cpu->tid);
         m->missing_switches++;
-        if (lost && lost->tid && lost->cpu_index == (int)e->cpu) {
-            lost->cpu_index = -1;
-            lost->since     = 0;
-        }
+        out->gaps++;
+        traced_lose(lost, e->cpu);
         cpu->tid = TRACED_NOBODY;
     }
     traced_charge(m, cpu, e->filetime);
@@ -354,6 +383,8 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
     const uint16_t hook = names->hook;
 
     m->now = e->filetime > m->now ? e->filetime : m->now;
+    if (e->kind == ETL_KIND_EVENT)
+        traced_on_program(m, e);
     switch (hook) {
     case HOOK_THREAD_CSWITCH: traced_on_switch(m, e); break;
     case HOOK_PROCESS_START:

@@ -34,6 +34,7 @@ struct traced_thread {
     int64_t                switched_in; /* raw time of its last switch-in */
     uint8_t                wait_reason, state; /* of its last switch-out */
     struct traced_process *process;            /* NULL: not known */
+    unsigned               gaps;               /* switches to or from it that are missing */
 };
 struct traced_cpu {
     bool     known; /* a switch was seen */
