@@ -29,15 +29,23 @@ static void kernel_klog_tell(const struct klog_config *config, bool note, const 
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
 }
 
+static const char klog_no_event[] = "the event itself is not enabled, or its source is missing";
+static const char klog_no_stack[] = "no call stack can be had for this event in this version";
+
+bool klog_is_hook_reason(const char *reason)
+{
+    return strcmp(reason, klog_no_event) == 0 || strcmp(reason, klog_no_stack) == 0;
+}
+
 void klog_hook_conditions(const struct klog_config *config, const struct raw_source *sources, unsigned count)
 {
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++) {
-        const char *reason = "no call stack can be had for this event in this version";
+        const char *reason = klog_no_stack;
         char        name[32];
         bool        have = false;
         for (unsigned k = 0; k < SRC_COUNT; k++)
             if (source_has_hook(&source_table[k], config->hooks[i]))
-                reason = "the event itself is not enabled, or its source is missing";
+                reason = klog_no_event;
         for (unsigned s = 0; s < count; s++)
             have |= source_has_hook(&source_table[sources[s].kind], config->hooks[i]);
         if (have)

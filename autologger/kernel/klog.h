@@ -77,6 +77,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
                    struct klog **out, struct reason *why);
 /* Conditions go to this context from now on: for a caller that opens in one place and starts in another. */
 void klog_tell(struct klog *k, void *condition_ctx);
+/* Is it the reason of a condition of an event that was to have stacks? An update may end it. */
+bool klog_is_hook_reason(const char *reason);
 /* Arms all sources, imports the kernel phase and queues the start rundown (processes, threads, images;
  * CollectionStart). */
 wstatus klog_start(struct klog *k, struct reason *why);

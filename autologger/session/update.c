@@ -434,6 +434,18 @@ void session_realtime_end(struct session *s)
 
 /* ---- flags and stacks ---- */
 
+/* Removes conditions of stacks that the new flags and stacks no longer give. */
+static void kernel_conditions_end(struct session *s, const struct condition_list *found)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < s->conditions.count; i++) {
+        const struct condition *c = &s->conditions.items[i];
+        if (c->number != W_NOT_SUPPORTED || !klog_is_hook_reason(c->reason) || update_known(found, c))
+            s->conditions.items[kept++] = *c;
+    }
+    s->conditions.count = kept;
+}
+
 static wstatus kernel_change(struct session *s, const struct session_terms *terms, struct condition_list *found,
                              struct reason *why)
 {
@@ -480,6 +492,8 @@ static bool kernel_step(struct session_update *u)
         u->status = reason_set(&u->why, W_NOT_READY, "session \"%s\" records no kernel events now", u->s->state->name);
     if (!u->status)
         u->status = kernel_change(u->s, &u->t, &u->found, &u->why);
+    if (!u->status)
+        kernel_conditions_end(u->s, &u->found);
     return true;
 }
 
