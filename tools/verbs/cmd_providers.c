@@ -20,7 +20,7 @@
 enum { OPT_FIELDS = 0x200, OPT_REGISTERED, OPT_INSTALLED, FORMAT_MAX = 16384 };
 struct providers_args {
     struct cmdline common; /* first */
-    bool           kernel, stacks, tracepoints, fields, registered, installed;
+    bool           kernel, flags, groups, stacks, tracepoints, fields, registered, installed;
     const char    *pattern;
 };
 
@@ -28,7 +28,13 @@ static error_t providers_parse(int key, char *arg, struct argp_state *state)
 {
     struct providers_args *a = state->input;
     switch (key) {
-    case 'k': a->kernel = true; return 0;
+    case 'k':
+        a->flags |= !arg || strcmp(arg, "flags") == 0;
+        a->groups |= !arg || strcmp(arg, "groups") == 0;
+        if (arg && strcmp(arg, "flags") != 0 && strcmp(arg, "groups") != 0)
+            argp_error(state, "--kernel takes flags or groups, not \"%s\"", arg);
+        a->kernel = true;
+        return 0;
     case 'w': a->stacks = true; return 0;
     case 't': a->tracepoints = true; return 0;
     case OPT_FIELDS: a->fields = true; return 0;
@@ -51,25 +57,31 @@ static error_t providers_parse(int key, char *arg, struct argp_state *state)
 
 /* ---- kernel keywords ---- */
 
-/* The least support among the bits of a keyword; *of: the flag that has it. */
+/* The support of a keyword: that of the flag with its name, else the least among its bits. *of: that flag. */
 static enum kernel_offer keyword_offer(const struct kernel_keyword *k, const struct kernel_flag **of)
 {
     size_t                    count;
     const struct kernel_flag *flags = kernel_flags(&count);
     enum kernel_offer         worst = KERNEL_OFFER_NOW;
     *of                             = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (flags[i].word == k->word && (flags[i].bits & k->bits) && (!*of || flags[i].offer > worst)) {
+    for (size_t i = 0; i < count; i++) {
+        const bool part = flags[i].word == k->word && (flags[i].bits & k->bits);
+        if (part && flags[i].keyword && strcmp(flags[i].keyword, k->name) == 0) {
+            *of = &flags[i];
+            return flags[i].offer;
+        }
+        if (part && (!*of || flags[i].offer > worst)) {
             worst = flags[i].offer;
             *of   = &flags[i];
         }
+    }
     return worst;
 }
 
 static const char *const offer_words[] =
     {[KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_NONE] = "not on Linux"};
 
-static void kernel_text(void)
+static void kernel_flags_text(void)
 {
     static const char *const     titles[] = {"KEYWORD", "SUPPORTED", "EVENTS; FROM WHAT, OR WHY NOT", NULL};
     size_t                       count;
@@ -85,10 +97,15 @@ static void kernel_text(void)
     }
     text_table_print(&t, stdout);
     text_table_finish(&t);
-    static const char *const   group_titles[] = {"GROUP", "KEYWORDS", NULL};
-    const struct kernel_group *g              = kernel_groups(&count);
-    fputc('\n', stdout);
-    text_table_init(&t, group_titles);
+}
+
+static void kernel_groups_text(void)
+{
+    static const char *const   titles[] = {"GROUP", "KEYWORDS", NULL};
+    size_t                     count;
+    const struct kernel_group *g = kernel_groups(&count);
+    struct text_table          t;
+    text_table_init(&t, titles);
     for (size_t i = 0; i < count; i++) {
         char text[512];
         group_mask_format(g[i].mask, text, sizeof text);
@@ -98,7 +115,7 @@ static void kernel_text(void)
     text_table_finish(&t);
 }
 
-static void kernel_json(struct json *j)
+static void kernel_flags_json(struct json *j)
 {
     size_t                       count;
     const struct kernel_keyword *k = kernel_keywords(&count);
@@ -117,6 +134,11 @@ static void kernel_json(struct json *j)
         json_object_end(j);
     }
     json_array_end(j);
+}
+
+static void kernel_groups_json(struct json *j)
+{
+    size_t                     count;
     const struct kernel_group *g = kernel_groups(&count);
     json_array(j, "groups");
     for (size_t i = 0; i < count; i++) {
@@ -128,6 +150,17 @@ static void kernel_json(struct json *j)
         json_object_end(j);
     }
     json_array_end(j);
+}
+
+/* Keywords, groups, or both. */
+static void kernel_print(bool flags, bool groups, struct json *j)
+{
+    if (flags)
+        j ? kernel_flags_json(j) : kernel_flags_text();
+    if (flags && groups && !j)
+        fputc('\n', stdout);
+    if (groups)
+        j ? kernel_groups_json(j) : kernel_groups_text();
 }
 
 /* ---- stack-walk events ---- */
@@ -473,7 +506,8 @@ static int registered_print(const struct providers_args *a, struct json *j)
 int cmd_providers(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"kernel", 'k', NULL, 0, "kernel keywords and groups, for EnableKernelFlags (the default)", 0},
+        {"kernel", 'k', "flags|groups", OPTION_ARG_OPTIONAL,
+         "kernel keywords and groups, for EnableKernelFlags (the default); or one of the two", 0},
         {"stacks", 'w', NULL, 0, "events that can have a call stack, for StackWalkingFilter", 0},
         {"tracepoints", 't', NULL, 0, "the kernel's tracepoints, for Tracepoint; all, or those of PATTERN", 0},
         {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0},
@@ -504,10 +538,8 @@ int cmd_providers(int argc, char **argv)
     code        = VERB_FINE;
     if (j)
         json_object(j, NULL);
-    if (kernel && j)
-        kernel_json(j);
-    else if (kernel)
-        kernel_text();
+    if (kernel)
+        kernel_print(a.flags || !a.kernel, a.groups || !a.kernel, j);
     if (a.stacks)
         stacks_print(j);
     if (a.tracepoints)

@@ -284,8 +284,9 @@ static void xperf_providers(void *into, option *o, char *const *value, unsigned 
         else if (*c == 'R' || *c == 'r')
             line_word(t, "--registered");
         else if (*c == 'K' || *c == 'k') {
-            line_word(t, "--kernel");
-            c += c[1] && strchr("FfGg", c[1]) ? 1 : 0; /* KF and KG are parts of K, and one list has both */
+            const bool flags = c[1] == 'F' || c[1] == 'f', groups = c[1] == 'G' || c[1] == 'g';
+            line_word(t, flags ? "--kernel=flags" : groups ? "--kernel=groups" : "--kernel");
+            c += flags || groups;
         } else
             translation_fault(t, "-providers takes I, R, K, KF and KG, not %s", value[0]);
 }
