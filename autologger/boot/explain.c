@@ -168,6 +168,19 @@ bool explain_provider(const struct result_row *p, struct condition *out)
 
 /* ---- sessions ---- */
 
+bool explain_provider_live(const struct result_row *p, const char *session, struct condition *out)
+{
+    if (!explain_provider(p, out))
+        return false;
+    if (p->registrations && strcmp(out->item, "events") == 0) {
+        explain_say(out, W_NOT_FOUND, NOTE, "events",
+                    "registered by %u program%s, and none of its events was read so far", p->registrations,
+                    plural(p->registrations));
+        advise(out, "autologger flush %.100s, and query again: what is still in memory is not counted", session);
+    }
+    return true;
+}
+
 bool explain_empty(const struct result_row *s, const struct result_row *providers, unsigned count,
                    struct condition *out)
 {
@@ -202,9 +215,8 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
             snprintf(refusals, sizeof refusals, "%u denied to the users of its programs, ", refused);
         explain_say(
             out, refused ? W_ACCESS_DENIED : W_NOT_FOUND, NOTE, "providers",
-            "empty: of %u provider%s %s%u %s never registered, %u kept out by level, keywords or filters, %u silent",
-            enabled, plural(enabled), refusals, unregistered, unregistered == 1 ? "was" : "were", kept,
-            enabled - unregistered - refused - kept);
+            "empty: of %u provider%s %s%u never registered, %u kept out by level, keywords or filters, %u silent",
+            enabled, plural(enabled), refusals, unregistered, kept, enabled - unregistered - refused - kept);
         advise(out, "see the rows of its providers");
     }
     return true;

@@ -12,6 +12,9 @@
  * programs (W_ACCESS_DENIED), registered and silent, kept out by level, keywords or filters (W_NOT_FOUND). False: there
  * is nothing to explain. *out is complete except for the place of the declaration. */
 bool explain_provider(const struct result_row *provider, struct condition *out);
+/* The same of a session that still runs: an explanation that nothing passed says that what is still in memory is not
+ * counted. */
+bool explain_provider_live(const struct result_row *provider, const char *session, struct condition *out);
 /* A session's row after the stop: nothing was written (W_NOT_FOUND, note). `providers`: its `count` rows. */
 bool explain_empty(const struct result_row *session, const struct result_row *providers, unsigned count,
                    struct condition *out);

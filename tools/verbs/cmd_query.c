@@ -56,13 +56,13 @@ static wstatus query_ask(struct control_client *c, const char *name, struct ctl_
 }
 
 /* The reasons why the session's providers have no events so far. */
-static unsigned notes_take(struct condition **out)
+static unsigned notes_take(const char *session, struct condition **out)
 {
     struct condition *notes = calloc(rows_now.count + 1, sizeof *notes);
     unsigned          n     = 0;
     for (unsigned i = 0; notes && i < rows_now.count; i++) {
         const struct result_row *r = &rows_now.rows[i];
-        if (!*r->provider || !explain_provider(r, &notes[n]))
+        if (!*r->provider || !explain_provider_live(r, session, &notes[n]))
             continue;
         snprintf(notes[n].item, sizeof notes[n].item, "%s", *r->name ? r->name : r->provider);
         n++;
@@ -74,7 +74,7 @@ static unsigned notes_take(struct condition **out)
 static void query_report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     struct condition *notes;
-    const unsigned    count = notes_take(&notes);
+    const unsigned    count = notes_take(s->name, &notes);
     session_view_show_enabled(s, &users, &query_conditions, query_enabled.at, query_enabled.count, notes, count,
                               c->json);
     free(notes);
