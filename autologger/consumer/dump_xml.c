@@ -252,7 +252,7 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
         text_printf(&d->line, "</EventName>\n");
     } else {
         const struct schema_event *s = names->schema;
-        if (s && s->level_name && e->level)
+        if (s && s->level_name && (e->level || s->source == SCHEMA_MANIFEST || s->source == SCHEMA_EMBEDDED))
             element(d, "\t\t", "Level", s->level_name);
         else if (e->level && e->level < sizeof levels / sizeof *levels)
             element(d, "\t\t", "Level", levels[e->level]);

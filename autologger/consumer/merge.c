@@ -99,7 +99,7 @@ static wstatus check_clock(const struct merge *m, const struct input *a, const s
     case ETL_LINES_CLOCKS:
         return reason_set(
             why, W_INVALID_PARAMETER,
-            "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot",
+            "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge those of one clock, and give the sessions one ClockType",
             a->path, merge_clock_name(a->header, one), b->path, merge_clock_name(b->header, two));
     case ETL_LINES_APART:
         if (m->options->one_boot)

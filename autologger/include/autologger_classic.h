@@ -173,7 +173,8 @@ AUTOLOGGER_API ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE
 /* Makes a number that no other instance of this class has in this process. ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API ULONG CreateTraceInstanceId(HANDLE RegHandle, PEVENT_INSTANCE_INFO InstInfo);
 
-#define TRACE_MESSAGE_SEQUENCE 1 /* the number is 0: no session numbers messages */
+#define TRACE_MESSAGE_SEQUENCE \
+    1 /* the number is 0 unless the session numbers messages: LogFileMode USE_LOCAL_SEQUENCE or USE_GLOBAL_SEQUENCE */
 #define TRACE_MESSAGE_GUID 2
 #define TRACE_MESSAGE_COMPONENTID 4
 #define TRACE_MESSAGE_TIMESTAMP 8

@@ -132,7 +132,7 @@ typedef struct _TRACE_LOGFILE_HEADER {
 struct _EVENT_RECORD; /* evntcons.h */
 typedef struct _EVENT_TRACE_LOGFILEW EVENT_TRACE_LOGFILEW, *PEVENT_TRACE_LOGFILEW;
 typedef struct _EVENT_TRACE_LOGFILEA EVENT_TRACE_LOGFILEA, *PEVENT_TRACE_LOGFILEA;
-/* Called after all events of a buffer (real time: of the buffers that were flushed together). FALSE ends ProcessTrace
+/* Called after all events of a buffer (Filled: its bytes; 0 for files). FALSE ends ProcessTrace
  * with ERROR_CANCELLED. */
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKW)(PEVENT_TRACE_LOGFILEW Logfile);
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKA)(PEVENT_TRACE_LOGFILEA Logfile);

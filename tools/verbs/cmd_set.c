@@ -453,7 +453,7 @@ int cmd_set(int argc, char **argv)
         "list\nsave FILE\nsave --running NAME\nstart NAME\nstop NAME\nexport NAME\nremove NAME",
         CMDLINE_DOC(
             "Data collector sets: sessions, counters and the configuration of the machine, saved once and collected as often as "
-            "wanted. Each run has a folder with one trace, configuration.json and report.txt.",
+            "wanted. Each run has a folder with its traces (merged into one if there are several), configuration.json and report.txt.",
             "  autologger set save web.ini\n  autologger set start web\n  autologger set stop web\n"
             "web.ini:\n  [CollectorSet/web]\n  Counters = Processor, Disk\n  Configuration = Units, Packages\n  Duration = 10 min\n"
             "  [CollectorSet/web/requests]\n  [CollectorSet/web/requests/Contoso-Web]"),
