@@ -54,8 +54,8 @@ typedef struct AUTOLOGGER_WPP_BYTES {
 #define AUTOLOGGER_WPP_SECTION __attribute__((section(".autologger.tmf"), used))
 #endif
 
-/* WPP_CONTROL_GUIDS is expanded four times: the controls' numbers, the flags (control << 16 | number from 1), the
- * controls themselves, and their names for readers. */
+/* WPP_CONTROL_GUIDS is expanded for the controls' numbers, the flags (control << 16 | number from 1) and a check of their
+ * number, the controls themselves and their label, and the names for readers. */
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) AUTOLOGGER_WPP_NUMBER_##name,
 enum { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_CONTROLS };
@@ -68,7 +68,20 @@ enum AUTOLOGGER_WPP_BITS { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_END };
 #undef WPP_DEFINE_BIT
 #undef WPP_DEFINE_CONTROL_GUID
 
-/* One for all sources of the program, or of the library. */
+#define WPP_DEFINE_BIT(name) typedef char AUTOLOGGER_WPP_HAS_32_FLAGS_##name[(WPP_BIT_##name & 0xFFFF) <= 32 ? 1 : -1];
+#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) bits
+WPP_CONTROL_GUIDS
+#undef WPP_DEFINE_BIT
+#undef WPP_DEFINE_CONTROL_GUID
+
+/* One for all sources with these control GUIDs, of the program or of the library: its label has their names. */
+#define AUTOLOGGER_WPP_LABEL(a, b, c, d, e) "_" #a #b #c #d #e
+#define WPP_DEFINE_BIT(name) "_" #name
+#define WPP_DEFINE_CONTROL_GUID(name, guid, bits) "_" #name AUTOLOGGER_WPP_LABEL guid bits
+extern AUTOLOGGER_WPP_CONTROL WPP_CB[AUTOLOGGER_WPP_CONTROLS] __asm__("AUTOLOGGER_WPP" WPP_CONTROL_GUIDS);
+#undef WPP_DEFINE_BIT
+#undef WPP_DEFINE_CONTROL_GUID
+
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) {AUTOLOGGER_WPP_GUID guid, 0, 0, 0, {0}},
 __attribute__((weak, visibility("hidden")))

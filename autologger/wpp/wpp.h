@@ -24,10 +24,13 @@ wstatus wpp_config_scan(struct wpp_config *c, const char *text, size_t size, con
 wstatus wpp_config_function(struct wpp_config *c, const char *declaration, struct manifest_problems *problems,
                             struct reason *why);
 
+/* The control GUIDs that the files define, as lines of a TMF file. */
+const char *wpp_config_controls(const struct wpp_config *c);
+
 struct wpp_made {
     struct text header; /* NAME.tmh */
     struct text format; /* the same texts as a TMF file */
-    unsigned    messages;
+    unsigned    messages, values;
     struct guid guid;
 };
 void wpp_made_finish(struct wpp_made *m);

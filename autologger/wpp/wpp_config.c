@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WPP_POOL_MAX = 256 * 1024 * 1024, WPP_STATEMENT = 4096 };
+enum { WPP_POOL_MAX = 256 * 1024 * 1024 };
 
 void wpp_wrong(const struct wpp_place *at, bool error, const char *advice, const char *format, ...)
 {
@@ -42,7 +42,7 @@ char wpp_item_kind(const char *item)
                       {"ItemTimestamp", 'q'}, {"ItemTimeDelta", 'q'}, {"ItemWaitTime", 'q'},  {"ItemListByte", 'C'},
                       {"ItemListShort", 'H'}, {"ItemListLong", 'u'},  {"ItemSetByte", 'C'},   {"ItemSetShort", 'H'},
                       {"ItemSetLong", 'u'},   {"ItemEnum", 'd'},      {"ItemLongLongO", 'Q'}};
-    const size_t n = strcspn(item, "( ");
+    const size_t n = strcspn(item, "( ),;\t");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].item) == n && strncmp(kinds[i].item, item, n) == 0)
             return kinds[i].kind;
@@ -143,7 +143,7 @@ static bool wpp_parameters(struct wpp_config *c, const char *from, const char *t
         if (from < to && *from++ != ',')
             return false;
     }
-    return !f->variable || f->message >= 0;
+    return true;
 }
 
 /* NAME{...}(...) */
@@ -159,6 +159,11 @@ static void wpp_function_read(struct wpp_config *c, const struct wpp_place *at, 
         open = close ? wpp_skip(close + 1) : "";
     }
     close = *open == '(' ? wpp_closing(open) : NULL;
+    if (fine && close && *wpp_skip(open + 1) == '(') {
+        wpp_wrong(at, true, "write FUNC NAME(MSG, ...); and take the second parentheses out of the calls",
+                  "the form with two parentheses is not known: %.100s", p);
+        return;
+    }
     if (!fine || !close || !wpp_parameters(c, open + 1, close, &f)) {
         wpp_wrong(at, true, "write FUNC NAME{COND=VALUE}(COND, MSG, ...);",
                   "a function for messages is not readable: %.100s", p);
@@ -240,16 +245,14 @@ static void wpp_statement(struct wpp_config *c, const struct wpp_place *at, cons
 struct wpp_block {
     struct wpp_config *c;
     struct wpp_place   at;
-    char               text[WPP_STATEMENT];
-    size_t             length;
-    bool               quoted, open;
+    struct text        text;                /* of the statement, which may be long: a list of names */
+    bool               quoted, open, lines; /* lines: in comments of the form "//" */
 };
 
 static void wpp_block_end(struct wpp_block *b)
 {
-    b->text[b->length] = 0;
-    wpp_statement(b->c, &b->at, b->text);
-    b->length = 0;
+    wpp_statement(b->c, &b->at, text_get(&b->text));
+    text_cut(&b->text, 0);
     b->quoted = false;
 }
 
@@ -258,18 +261,18 @@ static void wpp_block_line(struct wpp_block *b, const char *p, const char *end, 
 {
     while (p < end && strchr(" \t/*", *p))
         p++;
-    for (; p < end; p++) {
-        if (b->length == 0 && !isspace((unsigned char)*p))
+    for (const char *from = p; p < end; p++) {
+        if (!b->text.length && !isspace((unsigned char)*p))
             b->at.line = line;
-        if (*p == '"' && (p == b->text || p[-1] != '\\'))
+        if (*p == '"' && (p == from || p[-1] != '\\'))
             b->quoted = !b->quoted;
         if (*p == ';' && !b->quoted)
             wpp_block_end(b);
-        else if (b->length < sizeof b->text - 2 && (b->length || !isspace((unsigned char)*p)))
-            b->text[b->length++] = *p;
+        else if (*p && (b->text.length || !isspace((unsigned char)*p)))
+            text_add(&b->text, p, 1);
     }
-    if (b->length)
-        b->text[b->length++] = ' ';
+    if (b->text.length)
+        text_add(&b->text, " ", 1);
 }
 
 static bool wpp_line_has(const char *p, const char *end, const char *word)
@@ -279,6 +282,36 @@ static bool wpp_line_has(const char *p, const char *end, const char *word)
         if (memcmp(p, word, n) == 0)
             return true;
     return false;
+}
+
+static bool wpp_line_begins(const char *p, const char *end, const char *word)
+{
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    return (size_t)(end - p) >= strlen(word) && memcmp(p, word, strlen(word)) == 0;
+}
+
+/* A line of a block. It ends with end_wpp, with its comment, or, which is a mistake, with a line of code. */
+static void wpp_block_take(struct wpp_block *b, const char *p, const char *stop, uint32_t line)
+{
+    const bool  ends = wpp_line_has(p, stop, "end_wpp"), comment = !b->lines && wpp_line_has(p, stop, "*/");
+    const char *from = p;
+    while (from < stop && isspace((unsigned char)*from))
+        from++;
+    const bool code = b->lines && from < stop && !wpp_line_begins(p, stop, "//") && !wpp_line_begins(p, stop, "/*") &&
+                      !wpp_line_begins(p, stop, "*");
+    if (!ends && !comment && !code) {
+        wpp_block_line(b, p, stop, line);
+        return;
+    }
+    if (!ends && comment)
+        wpp_block_line(b, p, stop - 2, line);
+    if (b->text.length)
+        wpp_block_end(b);
+    b->open    = false;
+    b->at.line = line;
+    if (!ends)
+        wpp_wrong(&b->at, false, "write // end_wpp behind the configuration", "a configuration has no end_wpp");
 }
 
 wstatus wpp_config_scan(struct wpp_config *c, const char *text, size_t size, const char *file,
@@ -291,23 +324,21 @@ wstatus wpp_config_scan(struct wpp_config *c, const char *text, size_t size, con
     for (const char *p = text, *end = text + size; p < end; line++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         stop             = stop ? stop : end;
-        if (b.open && (wpp_line_has(p, stop, "end_wpp") || wpp_line_has(p, stop, "*/"))) {
-            if (!wpp_line_has(p, stop, "end_wpp"))
-                wpp_block_line(&b, p, stop - 2, line);
-            if (b.length)
-                wpp_block_end(&b);
-            b.open = false;
-        } else if (b.open) {
-            wpp_block_line(&b, p, stop, line);
+        if (b.open) {
+            wpp_block_take(&b, p, stop, line);
         } else if (wpp_line_has(p, stop, "begin_wpp config") && !wpp_line_has(p, stop, "\"begin_wpp")) {
             b.open    = true;
+            b.lines   = wpp_line_begins(p, stop, "//");
             b.at.line = line;
         }
         p = stop + 1;
     }
-    if (b.open && b.length)
+    if (b.open && b.text.length)
         wpp_block_end(&b);
-    if (pool_failed(c->pool))
+    const bool failed = b.text.failed;
+    text_finish(&b.text);
+    wpp_controls_scan(c, text, size);
+    if (failed || pool_failed(c->pool))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the configuration in %s", file);
     const unsigned errors = problems->errors - before;
     return errors ? reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", file, errors, errors == 1 ? "" : "s")
@@ -351,7 +382,9 @@ struct wpp_config *wpp_config_new(void)
 
 void wpp_config_free(struct wpp_config *c)
 {
-    if (c)
+    if (c) {
         pool_free(c->pool);
+        text_finish(&c->controls);
+    }
     free(c);
 }

@@ -74,7 +74,7 @@ static void wpp_quoted(struct wpp_lexer *l)
 {
     const char quote = *l->at;
     for (l->at++; l->at < l->end && *l->at != quote && *l->at != '\n';)
-        wpp_advance(l, *l->at == '\\' && l->at + 1 < l->end ? 2 : 1);
+        wpp_advance(l, wpp_sees(l, "\\\r\n") ? 3 : *l->at == '\\' && l->at + 1 < l->end ? 2 : 1);
     if (l->at < l->end && *l->at == quote)
         l->at++;
 }
@@ -108,7 +108,14 @@ static struct wpp_token wpp_directive(struct wpp_lexer *l)
         wpp_line_directive(l);
     else
         wpp_to_line_end(l);
-    t.kind = n == 6 && memcmp(word, "define", n) == 0 ? WPP_DEFINE : WPP_OTHER;
+    static const struct {
+        const char         *word;
+        enum wpp_token_kind kind;
+    } kinds[] = {{"define", WPP_DEFINE}, {"if", WPP_IF},     {"ifdef", WPP_IF},     {"ifndef", WPP_IF},
+                 {"else", WPP_ELSE},     {"elif", WPP_ELSE}, {"elifdef", WPP_ELSE}, {"endif", WPP_ENDIF}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i].word) == n && memcmp(word, kinds[i].word, n) == 0)
+            t.kind = kinds[i].kind;
     t.text = from;
     t.size = (size_t)(l->at - from);
     return t;
@@ -174,6 +181,17 @@ static bool wpp_inttypes(const char *name, size_t size, char out[4])
     return false;
 }
 
+static void wpp_utf8(uint32_t code, struct text *out)
+{
+    const uint8_t lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    const int     bytes  = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (int i = bytes - 1; i >= 0; i--) {
+        const uint8_t six  = (uint8_t)(code >> (6 * i) & (bytes == 1 ? 0x7F : 0x3F));
+        const uint8_t made = (uint8_t)(i == bytes - 1 ? lead[bytes == 1 ? 0 : bytes] | six : 0x80 | six);
+        text_add(out, &made, 1);
+    }
+}
+
 static size_t wpp_escape(const char *p, const char *to, struct text *out)
 {
     static const char from[] = "ntrabfv0\"\\'?", made[] = "\n\t\r\a\b\f\v\0\"\\'?";
@@ -187,6 +205,15 @@ static size_t wpp_escape(const char *p, const char *to, struct text *out)
         const char byte = (char)strtoul(digits, &end, 16);
         text_add(out, &byte, 1);
         return 1 + (size_t)(end - digits);
+    }
+    if (*p == 'u' || *p == 'U') {
+        const size_t most = *p == 'u' ? 4 : 8;
+        uint32_t     code = 0;
+        size_t       n    = 1;
+        for (; n <= most && p + n < to && isxdigit((unsigned char)p[n]); n++)
+            code = code << 4 | (uint32_t)(p[n] <= '9' ? p[n] - '0' : (p[n] | 0x20) - 'a' + 10);
+        wpp_utf8(code, out);
+        return n;
     }
     if (*p >= '0' && *p < '8') {
         unsigned value = 0;

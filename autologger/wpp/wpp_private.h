@@ -33,11 +33,15 @@ struct wpp_config {
     struct pool *pool;
     POOL_LIST(struct wpp_function) functions;
     POOL_LIST(struct wpp_type) types;
+    struct text controls; /* TMF lines of the control GUIDs that the files define */
 };
 const struct wpp_function *wpp_function_find(const struct wpp_config *c, const char *name, size_t size);
 const struct wpp_type     *wpp_type_find(const struct wpp_config *c, const char *name, size_t size);
 /* The letter of wpp_kinds.def for values of a type of TMF files; 0: none. */
 char wpp_item_kind(const char *item);
+
+/* Finds #define WPP_CONTROL_GUIDS in a file. */
+void wpp_controls_scan(struct wpp_config *c, const char *text, size_t size);
 
 /* Reports "file:line: what. Do: advice". */
 struct wpp_place {
@@ -50,7 +54,7 @@ void wpp_wrong(const struct wpp_place *at, bool error, const char *advice, const
 
 /* ---- tokens ---- */
 
-enum wpp_token_kind { WPP_END, WPP_NAMED, WPP_STRING, WPP_OTHER, WPP_SIGN, WPP_DEFINE };
+enum wpp_token_kind { WPP_END, WPP_NAMED, WPP_STRING, WPP_OTHER, WPP_SIGN, WPP_DEFINE, WPP_IF, WPP_ELSE, WPP_ENDIF };
 struct wpp_token {
     enum wpp_token_kind kind;
     const char         *text;
@@ -63,7 +67,7 @@ struct wpp_lexer {
     uint32_t    line;
     bool        begins_line;
 };
-/* Skips blanks, comments and directives; a directive #define is a token of its own, #line changes the line. */
+/* Skips blanks and comments. Directives are tokens of their own; #line changes the line. */
 struct wpp_token wpp_next(struct wpp_lexer *l);
 /* Adds the content of the string literals in [from, to), without their escapes. False: something else stands there; it
  * is at *rest. PRIu64 and its relatives are strings. */
@@ -72,7 +76,7 @@ bool wpp_literal(const char *from, const char *to, struct text *out, const char 
 /* ---- messages ---- */
 
 struct wpp_argument {
-    const char *text; /* in the source */
+    const char *text; /* without comments, with a blank in their place: pool text */
     size_t      size;
 };
 struct wpp_value {

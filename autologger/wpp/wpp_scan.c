@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WPP_IFS = 64 };
+/* Both branches of a condition may open the same brace. */
+struct wpp_depth {
+    unsigned braces, parens, body, member;
+};
 struct wpp_scanner {
     struct wpp_source *s;
     struct wpp_lexer   l;
@@ -20,8 +25,11 @@ struct wpp_scanner {
     unsigned           outer_call; /* the first call inside the outermost parentheses */
     uint32_t           outer_line; /* the line of the name before them */
     uint32_t           named_line;
-    char               before[2]; /* the last two tokens: their signs, 0 for others */
-    bool               after_name;
+    char               before[2];            /* the last two tokens: their signs, 0 for others */
+    bool               after_name, template; /* template: of its declaration, with defaults of its parameters */
+    unsigned           square;               /* open "[" */
+    struct wpp_depth   depth[WPP_IFS];       /* at each open #if */
+    unsigned           ifs;
 };
 
 /* Words that parentheses follow, and that are no function's name. */
@@ -38,15 +46,23 @@ static bool wpp_is_keyword(const char *name)
 
 /* ---- arguments ---- */
 
-static void wpp_argument_add(struct wpp_call *c, const char *from, const char *to)
+/* The tokens between, without comments; a blank where something stood between two. */
+static void wpp_argument_add(struct wpp_scanner *x, struct wpp_call *c, const char *from, const char *to)
 {
-    while (from < to && isspace((unsigned char)*from))
-        from++;
-    while (to > from && isspace((unsigned char)to[-1]))
-        to--;
+    struct wpp_lexer l    = {.at = from, .end = to, .line = 1};
+    struct text      made = {0};
+    const char      *last = from;
+    for (struct wpp_token t = wpp_next(&l); t.kind != WPP_END; t = wpp_next(&l)) {
+        if (made.length && t.text > last)
+            text_add(&made, " ", 1);
+        text_add(&made, t.text, t.size);
+        last = t.text + t.size;
+    }
     if (c->argument_count < WPP_ARGUMENTS)
-        c->argument[c->argument_count] = (struct wpp_argument){from, (size_t)(to - from)};
+        c->argument[c->argument_count] =
+            (struct wpp_argument){pool_text(x->s->pool, text_get(&made), made.length), made.length};
     c->argument_count++;
+    text_finish(&made);
 }
 
 /* The arguments behind the "(" that was taken. False: the end of the file. */
@@ -54,23 +70,27 @@ static bool wpp_arguments(struct wpp_scanner *x, struct wpp_call *c)
 {
     const char *from  = x->l.at;
     unsigned    depth = 1;
+    bool        any   = false;
     for (;;) {
         struct wpp_token t = wpp_next(&x->l);
         if (t.kind == WPP_END)
             return false;
-        if (t.kind != WPP_SIGN)
+        if (t.kind != WPP_SIGN) {
+            any = true;
             continue;
+        }
         depth += strchr("([{", t.sign) != NULL;
         depth -= strchr(")]}", t.sign) != NULL;
         if (depth == 0) {
-            if (c->argument_count || t.text > from + strspn(from, " \t\r\n"))
-                wpp_argument_add(c, from, t.text);
+            if (any || c->argument_count)
+                wpp_argument_add(x, c, from, t.text);
             return true;
         }
         if (depth == 1 && t.sign == ',') {
-            wpp_argument_add(c, from, t.text);
+            wpp_argument_add(x, c, from, t.text);
             from = t.text + 1;
         }
+        any = true;
     }
 }
 
@@ -103,6 +123,9 @@ static void wpp_call_found(struct wpp_scanner *x, const struct wpp_function *f, 
         wpp_wrong(&x->s->place, true, "end it with \")\"", "%s has no end", f->name);
         return;
     }
+    if (!x->body && f->message >= 0 && (unsigned)f->message < c.argument_count &&
+        !memchr(c.argument[f->message].text, '"', c.argument[f->message].size))
+        return; /* a declaration of the function itself */
     c.in_function = pool_text(x->s->pool, x->in, strlen(x->in));
     c.outer_first = c.outer_last = line;
     if (!wpp_call_fits(x->s, &c) || !wpp_text_read(x->s, &c))
@@ -150,7 +173,7 @@ static void wpp_part(struct wpp_scanner *x, const struct wpp_token *t)
 
 static void wpp_declaration_ends(struct wpp_scanner *x)
 {
-    x->named = x->initializer = x->members = false;
+    x->named = x->initializer = x->members = x->template = false;
     *x->name = *x->part = 0;
 }
 
@@ -189,8 +212,8 @@ static void wpp_sign(struct wpp_scanner *x, const struct wpp_token *t)
         if (!x->parens++) {
             x->outer_call = x->s->calls.count;
             x->outer_line = x->named_line;
-            if (!x->body && !x->named && *x->part && !wpp_is_keyword(x->part)) {
-                memcpy(x->name, x->part, sizeof x->name);
+            if (!x->body && !x->members && !x->square && *x->part && !wpp_is_keyword(x->part)) {
+                memcpy(x->name, x->part, sizeof x->name); /* the last one: annotations stand before it */
                 x->named = true;
             }
         }
@@ -209,7 +232,9 @@ static void wpp_sign(struct wpp_scanner *x, const struct wpp_token *t)
             wpp_declaration_ends(x);
         break;
     case ':': x->members |= x->named && !x->body && !x->parens; break;
-    case '=': x->initializer |= !x->body && !x->parens; break;
+    case '[': x->square++; break;
+    case ']': x->square -= x->square > 0; break;
+    case '=': x->initializer |= !x->body && !x->parens && !x->template && strcmp(x->part, "operator") != 0; break;
     default: break;
     }
 }
@@ -223,10 +248,46 @@ static bool wpp_is_header(const struct wpp_token *t)
     return false;
 }
 
+static void wpp_condition_depth(struct wpp_scanner *x, enum wpp_token_kind kind)
+{
+    if (kind == WPP_IF) {
+        if (x->ifs < WPP_IFS)
+            x->depth[x->ifs] = (struct wpp_depth){x->braces, x->parens, x->body, x->member};
+        x->ifs++;
+    } else if (kind == WPP_ELSE && x->ifs && x->ifs <= WPP_IFS) {
+        const struct wpp_depth *d = &x->depth[x->ifs - 1];
+        x->braces                 = d->braces;
+        x->parens                 = d->parens;
+        x->member                 = d->member;
+        if (x->body != d->body)
+            *x->in = 0;
+        x->body = d->body;
+    } else if (kind == WPP_ENDIF) {
+        x->ifs -= x->ifs > 0;
+    }
+}
+
+static void wpp_named(struct wpp_scanner *x, const struct wpp_token *t)
+{
+    const struct wpp_function *f    = wpp_function_find(x->s->config, t->text, t->size);
+    struct wpp_lexer           peek = x->l;
+    const struct wpp_token     next = wpp_next(&peek);
+    wpp_part(x, t);
+    x->template |= !x->body && strcmp(x->part, "template") == 0;
+    x->named_line = t->line;
+    if (!f || next.kind != WPP_SIGN || next.sign != '(')
+        return;
+    x->l = peek;
+    wpp_call_found(x, f, t->line);
+}
+
 void wpp_scan(struct wpp_source *s, const char *text, size_t size)
 {
-    struct wpp_scanner x = {.s = s, .l = {text, text + size, 1, true}};
+    static const char  mark[] = "\xEF\xBB\xBF"; /* of UTF-8 */
+    struct wpp_scanner x      = {.s = s, .l = {text, text + size, 1, true}};
 
+    if (size >= 3 && memcmp(text, mark, 3) == 0)
+        x.l.at += 3;
     for (;;) {
         struct wpp_token t = wpp_next(&x.l);
         if (t.kind == WPP_END || pool_failed(s->pool))
@@ -235,19 +296,12 @@ void wpp_scan(struct wpp_source *s, const char *text, size_t size)
             wpp_define(&x, &t);
         else if (t.kind == WPP_OTHER && *t.text == '#')
             s->includes_header |= wpp_is_header(&t);
-        if (t.kind == WPP_NAMED) {
-            const struct wpp_function *f    = wpp_function_find(s->config, t.text, t.size);
-            struct wpp_lexer           peek = x.l;
-            const struct wpp_token     next = wpp_next(&peek);
-            wpp_part(&x, &t);
-            x.named_line = t.line;
-            if (f && next.kind == WPP_SIGN && next.sign == '(') {
-                x.l = peek;
-                wpp_call_found(&x, f, t.line);
-            }
-        }
-        if (t.kind == WPP_SIGN)
+        else if (t.kind == WPP_NAMED)
+            wpp_named(&x, &t);
+        else if (t.kind == WPP_SIGN)
             wpp_sign(&x, &t);
+        else
+            wpp_condition_depth(&x, t.kind);
         x.after_name = t.kind == WPP_NAMED;
         x.before[0]  = x.before[1];
         x.before[1]  = t.kind == WPP_SIGN ? t.sign : 0;

@@ -183,7 +183,9 @@ static void wpp_macro_write(const struct wpp_source *s, unsigned index, struct t
             text_printf(out, "%s%s", n++ ? ", " : "", f->fixed[i].name);
     if (f->message >= 0)
         text_printf(out, "%sMSG", n++ ? ", " : "");
-    for (unsigned i = 0; f->variable && i < c->argument_count - (unsigned)f->message - 1; i++)
+    if (f->variable && f->message < 0)
+        text_printf(out, "%s...", n++ ? ", " : "");
+    for (unsigned i = 0; f->variable && f->message >= 0 && i < c->argument_count - (unsigned)f->message - 1; i++)
         text_printf(out, "%sa%u", n++ ? ", " : "", i + 1);
     const char *all = text_get(&conditions);
     text_printf(out,
@@ -245,13 +247,14 @@ void wpp_header_write(struct wpp_source *s, const struct guid *guid, const struc
 {
     text_printf(out,
                 "/* Made by autologger wpp of %s. Do not edit: make it again. */\n#include <autologger_wpp.h>\n"
+                "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
                 "__attribute__((unused)) static const GUID WPP_GUID_%s = {0x%08x, 0x%04x, 0x%04x, {",
                 s->file, s->tag, guid->data1, guid->data2, guid->data3);
     for (unsigned i = 0; i < sizeof guid->data4; i++)
         text_printf(out, "%s0x%02x", i ? ", " : "", guid->data4[i]);
     text_printf(out, "}};\nAUTOLOGGER_WPP_SECTION static const char WPP_TMF_%s[] =\n", s->tag);
     wpp_literal_write(format, out);
-    text_printf(out, ";\n");
+    text_printf(out, ";\n#pragma GCC diagnostic pop\n");
     for (unsigned i = 0; i < s->calls.count; i++)
         wpp_function_write(&s->calls.at[i], out);
     for (unsigned f = 0; f < s->config->functions.count; f++) {
@@ -310,9 +313,14 @@ static wstatus wpp_write(struct wpp_source *s, struct wpp_made *out, struct reas
 
     wpp_format_write(s, &messages);
     out->messages = s->calls.count;
-    out->guid     = wpp_guid(s->module, s->file, &messages);
+    for (unsigned i = 0; i < s->calls.count; i++)
+        out->values += s->calls.at[i].value_count;
+    out->guid = wpp_guid(s->module, s->file, &messages);
     guid_format(&out->guid, word);
-    text_printf(&out->format, "%.36s %s // SRC=%s MJ= MN=\n", word + 1, s->module, s->file);
+    text_printf(&out->format, "%.36s %s // SRC=", word + 1, s->module);
+    for (const char *p = s->file; *p; p++) /* one word */
+        text_add(&out->format, isspace((unsigned char)*p) ? "_" : p, 1);
+    text_printf(&out->format, " MJ= MN=\n");
     text_add(&out->format, text_get(&messages), messages.length);
     out->format.failed |= messages.failed;
     text_finish(&messages);

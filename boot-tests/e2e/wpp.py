@@ -172,6 +172,50 @@ def one_session(m, program):
     check(info["events_written"] == info["events_lost"] == 0, "a secure session:", info)
 
 
+def in_a_library(m):
+    """A static library with control GUIDs of its own, in a program that has others: each part has its own, strictly compiled."""
+    folder = os.path.join(m.dir, "library")
+    os.mkdir(folder)
+    texts = {"lib.c": """#define WPP_CONTROL_GUIDS WPP_DEFINE_CONTROL_GUID(LibA, (5ea7c0de,0021,4a5b,8c6d,111111111111), WPP_DEFINE_BIT(LA)) \\
+    WPP_DEFINE_CONTROL_GUID(LibB, (5ea7c0de,0022,4a5b,8c6d,111111111111), WPP_DEFINE_BIT(LB))
+#include "lib.tmh"
+void begin(void);
+void act(void);
+void begin(void) { WPP_INIT_TRACING(0); }
+void act(void) { DoTraceMessage(LB, "of the library, %d", 5); }
+""", "own.c": """#define WPP_CONTROL_GUIDS WPP_DEFINE_CONTROL_GUID(Own, (5ea7c0de,0023,4a5b,8c6d,111111111111), WPP_DEFINE_BIT(A))
+#include "own.tmh"
+#include <stdio.h>
+void begin(void);
+void act(void);
+int main(void)
+{
+    WPP_INIT_TRACING(0);
+    begin();
+    getchar();
+    DoTraceMessage(A, "of the program, %d", /* a comment, */ 1);
+    act();
+    return 0;
+}
+"""}
+    for name, text in texts.items():
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text)
+    m.tool("wpp", *(os.path.join(folder, name) for name in texts))
+    strict = ["-Wpedantic", "-Wconversion", "-I" + folder]
+    for number, compiler in enumerate(("gcc -std=c99", "clang -std=c17", "gcc -flto")):
+        library = build(m, compiler, "lib.o", *strict, "-c", os.path.join(folder, "lib.c"))
+        program = build(m, compiler, "own", *strict, os.path.join(folder, "own.c"), library, *LIBRARIES)
+        name = f"library{number}"
+        m.tool("start", name, "--output", name + ".etl")
+        for guid in ("0022", "0023"):
+            m.tool("enable", name, "{5ea7c0de-%s-4a5b-8c6d-111111111111}" % guid, "--keywords", "1", "--level", "Verbose")
+        r = subprocess.run([program], env=m.env, capture_output=True, text=True, timeout=60, input="\n")
+        m.tool("stop", name)
+        said = written(events(m, os.path.join(m.logs, name + ".etl"), "--manifest", program))
+        check(r.returncode == 0 and said == ["of the program, 1", "of the library, 5"], compiler, r.returncode, said)
+
+
 def refused(m):
     r = subprocess.run(["gcc", "-I" + os.path.join(SOURCE, "autologger", "include"), "-include", "autologger_wpp.h", "-x", "c", "-c", "/dev/null", "-o", "/dev/null"],
                        capture_output=True, text=True, timeout=60)
@@ -197,5 +241,6 @@ with Machine() as m:
     tdh(m, path, tmf, program)
     installed_and_merged(m, path, program)
     one_session(m, program)
+    in_a_library(m)
     refused(m)
     m.shutdown()

@@ -14,7 +14,15 @@ const char *plural(uint64_t n);
 /* The full stop of a sentence: ".", or "" when it has one. */
 const char *sentence_end(const char *text);
 /* The subject of a failure: the advice of a Status is for declarations, and fits a file on a command line badly. */
-enum failure_about { ABOUT_ANY, ABOUT_TRACE, ABOUT_CONFIGURATION, ABOUT_STORE, ABOUT_RESULT, ABOUT_DAEMON };
+enum failure_about {
+    ABOUT_ANY,
+    ABOUT_TRACE,
+    ABOUT_CONFIGURATION,
+    ABOUT_STORE,
+    ABOUT_RESULT,
+    ABOUT_DAEMON,
+    ABOUT_SOURCE
+};
 /* "VERB: text. Do: advice" on stderr; returns exit_of(status). The advice is that in `why` (" Do: "), else that for the
  * subject, else that of the Status. */
 int failure_print_about(enum failure_about about, const char *verb, wstatus status, const struct reason *why);

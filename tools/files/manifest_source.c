@@ -47,7 +47,7 @@ void manifest_source_finish(struct manifest_source *s)
 int manifest_source_failed(const struct manifest_source *s, const char *verb, wstatus st, const struct reason *why)
 {
     if (!s->errors)
-        return failure_print_about(ABOUT_RESULT, verb, st, why);
+        return failure_print_about(ABOUT_SOURCE, verb, st, why);
     visible_printf(stderr, "%s: %s\n", verb, why->text);
     return VERB_FAILED;
 }

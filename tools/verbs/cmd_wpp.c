@@ -197,10 +197,30 @@ static wstatus wpp_configure(struct wpp_run *r)
     return st;
 }
 
+/* Two sources may not have one header. */
+static wstatus wpp_headers_differ(struct wpp_run *r)
+{
+    const struct wpp_args *a = r->a;
+    char                   one[WPP_PATH], other[WPP_PATH];
+    for (unsigned i = 0; i < a->file_count; i++) {
+        wpp_header_path(a, a->files[i], one);
+        for (unsigned k = 0; k < i; k++) {
+            wpp_header_path(a, a->files[k], other);
+            if (strcmp(one, other) == 0)
+                return reason_set(
+                    &r->why, W_ALREADY_EXISTS,
+                    "%s and %s would both make %s. Do: give one of them another name, or make them one by one "
+                    "into different folders (--output-dir)",
+                    a->files[k], a->files[i], one);
+        }
+    }
+    return W_SUCCESS;
+}
+
 static int wpp_failed(const struct wpp_run *r, wstatus st)
 {
     if (!r->problems.errors)
-        return failure_print_about(ABOUT_RESULT, "autologger wpp", st, &r->why);
+        return failure_print_about(ABOUT_SOURCE, "autologger wpp", st, &r->why);
     visible_printf(stderr, "autologger wpp: %s\n", r->why.text);
     return VERB_FAILED;
 }
@@ -208,7 +228,10 @@ static int wpp_failed(const struct wpp_run *r, wstatus st)
 static int wpp_all(const struct wpp_args *a)
 {
     struct wpp_run r = {.a = a, .config = wpp_config_new(), .problems = {.tell = wpp_tell}};
-    wstatus st       = r.config ? wpp_configure(&r) : reason_set(&r.why, W_NOT_ENOUGH_MEMORY, "no memory for messages");
+    wstatus st = r.config ? wpp_headers_differ(&r) : reason_set(&r.why, W_NOT_ENOUGH_MEMORY, "no memory for messages");
+    st         = st ? st : wpp_configure(&r);
+    if (!st)
+        text_add(&r.format, wpp_config_controls(r.config), strlen(wpp_config_controls(r.config)));
 
     r.json = !st && a->common.json ? json_create(stdout, true) : NULL;
     if (r.json) {
@@ -250,7 +273,7 @@ static int wpp_extract_one(const char *path)
         if (f.messages[i])
             putchar(f.messages[i]);
     file_bytes_free(&f);
-    return st ? failure_print_about(ABOUT_RESULT, "autologger wpp", st, &why) : VERB_FINE;
+    return st ? failure_print_about(ABOUT_SOURCE, "autologger wpp", st, &why) : VERB_FINE;
 }
 
 int cmd_wpp(int argc, char **argv)

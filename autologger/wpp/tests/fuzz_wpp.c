@@ -23,7 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!wpp_make(c, "fuzz", "f.c", text, size, &problems, &made, &why)) {
             if (tmf_read(text_get(&made.format), made.format.length, "f", &own, &m, &why))
                 abort(); /* made by us, and not readable */
-            if (m->providers.at[0].events.count != made.messages)
+            unsigned values = 0;
+            for (unsigned i = 0; i < m->providers.at[0].templates.count; i++)
+                values += m->providers.at[0].templates.at[i].fields.count;
+            if (m->providers.at[0].events.count != made.messages || values != made.values)
                 abort();
             manifest_free(m);
         }

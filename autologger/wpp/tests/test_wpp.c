@@ -101,6 +101,19 @@ static void places(void **state)
     gives(
         "#line 100 \"gen.y\"\nvoid f(void) { DoTraceMessage(A, \"x\"); }\n# 7\nvoid g(void) { DoTraceMessage(A, \"y\"); }",
         "100 10 \"%0x\" //   LEVEL=A FUNC=f\n7 11 \"%0y\" //   LEVEL=A FUNC=g\n");
+    gives(
+        "template <typename T = int> T tf(T t) { DoTraceMessage(A, \"t\"); }\nbool operator==(A a, B b) { DoTraceMessage(A, \"q\"); }\n"
+        "_IRQL_requires_max_(DISPATCH_LEVEL) static void sal(void) { DoTraceMessage(A, \"s\"); }\n[[deprecated(\"no\")]] void d() { DoTraceMessage(A, \"d\"); }\n"
+        "#if X\nvoid b1(void) {\n#else\nvoid b2(int a) {\n#endif\n}\nvoid after(void) { DoTraceMessage(A, \"a\"); }\n",
+        "2 10 \"%0t\" //   LEVEL=A FUNC=tf\n3 11 \"%0q\" //   LEVEL=A FUNC=operator\n4 12 \"%0s\" //   LEVEL=A FUNC=sal\n"
+        "5 13 \"%0d\" //   LEVEL=A FUNC=d\n12 14 \"%0a\" //   LEVEL=A FUNC=after\n");
+    gives(
+        "void DoTraceMessage(int, const char *text, ...);\nvoid f(void) { DoTraceMessage(A /* flag */, \"c %d %s %d\", // text\n a, // first\n"
+        " \"two\" // second\n , c\n ); DoTraceMessage(A, \"caf\\u00e9 \\U0001F600\"); }",
+        "3 10 \"%0c %10!d! %11!s! %12!d!\" //   LEVEL=A FUNC=f | a, ItemLong -- 10 | \"two\", ItemString -- 11 | c, ItemLong -- 12\n"
+        "7 11 \"%0caf\303\251 \360\237\230\200\" //   LEVEL=A FUNC=f\n");
+    gives("void f(void) {\r\nDoTraceMessage(A, \"one \\\r\ntwo %d\",\r\n 7); }\r\n",
+          "3 10 \"%0one two %10!d!\" //   LEVEL=A FUNC=f | 7, ItemLong -- 10\n");
     gives("void f(void) { \\\nDoTraceMessage(A, R\"q(a\"b)q\" u8\"\\x41\\101\\\\\"); char c = '\"'; int n = 1'000; }",
           "3 10 \"%0a\"bAA\\\" //   LEVEL=A FUNC=f\n");
 }
@@ -251,8 +264,11 @@ static void wrong_configurations(void **state)
          "t.h:2: a function for messages is not readable: Bad(LEVEL, MSG, ...\n", W_INVALID_DATA},
         {"/* begin_wpp config\nFUNC A(MSG, LEVEL);\nend_wpp */\n",
          "t.h:2: a function for messages is not readable: A(MSG, LEVEL)\n", W_INVALID_DATA},
-        {"// begin_wpp config\n// FUNC A(LEVEL, ...);\n// end_wpp\n",
-         "t.h:2: a function for messages is not readable: A(LEVEL, ...)\n", W_INVALID_DATA},
+        {"// begin_wpp config\n// FUNC A((MSG, ...));\n// end_wpp\n",
+         "t.h:2: the form with two parentheses is not known: A((MSG, ...))\n", W_INVALID_DATA},
+        {"// begin_wpp config\n// FUNC A(LEVEL, MSG, ...);\nvoid f(void);\n",
+         "warning t.h:3: a configuration has no end_wpp\n", W_SUCCESS},
+        {"// begin_wpp config\n// CUSTOM_TYPE(ms, ItemULong);\n// FUNC A(...);\n// end_wpp\n", "", W_SUCCESS},
         {"// begin_wpp config\n// USEPREFIX(Nobody, \"x\");\n", "t.h:2: USEPREFIX is not readable: (Nobody, \"x\")\n",
          W_INVALID_DATA},
         {"// begin_wpp config\n// CUSTOM_TYPE(a, ItemMartian);\n", "t.h:2: a type is not readable: (a, ItemMartian)\n",
@@ -280,6 +296,34 @@ static void wrong_configurations(void **state)
     wpp_config_free(c);
 }
 
+/* A statement of any length, and the control GUIDs of a source. */
+static void long_lists(void **state)
+{
+    struct manifest_problems problems = {.tell = note};
+    struct wpp_config       *c        = wpp_config_new();
+    struct wpp_made          made;
+    struct reason            why  = {0};
+    struct text              text = {0};
+    (void)state;
+    *told = 0;
+    text_printf(&text, "// begin_wpp config\n// CUSTOM_TYPE(big, ItemListLong(\n");
+    for (unsigned i = 0; i < 2000; i++)
+        text_printf(&text, "//   NAME_%u,\n", i);
+    text_printf(
+        &text,
+        "//   LAST));\n// end_wpp\n#define WPP_CONTROL_GUIDS \\\n  WPP_DEFINE_CONTROL_GUID(Ctl, (5ea7c0de,0016,4a5b,8c6d, 111111111111), "
+        "\\\n WPP_DEFINE_BIT(IO) WPP_DEFINE_BIT(PNP))\n#include \"a.tmh\"\nvoid f(void) { DoTraceMessage(IO, \"%%!big!\", 3u); }\n");
+    assert_int_equal(wpp_config_scan(c, text_get(&text), text.length, "t.c", &problems, &why), W_SUCCESS);
+    assert_string_equal(told, "");
+    assert_string_equal(wpp_config_controls(c),
+                        "#control Ctl 5ea7c0de-0016-4a5b-8c6d-111111111111\n#flag IO\n#flag PNP\n");
+    assert_int_equal(wpp_make(c, "prog", "t.c", text_get(&text), text.length, &problems, &made, &why), W_SUCCESS);
+    assert_int_equal(made.values, 1);
+    wpp_made_finish(&made);
+    wpp_config_free(c);
+    text_finish(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(places),
@@ -288,6 +332,7 @@ int main(void)
                                        cmocka_unit_test(configured),
                                        cmocka_unit_test(identity),
                                        cmocka_unit_test(mistakes),
-                                       cmocka_unit_test(wrong_configurations)};
+                                       cmocka_unit_test(wrong_configurations),
+                                       cmocka_unit_test(long_lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
