@@ -60,6 +60,14 @@ static void put_xml(const char *p, size_t size, struct text *out)
     }
 }
 
+/* "0x%p" is how programs of Windows write a pointer: the value's own "0x" would be the second. */
+static bool message_has_prefix(const struct values *v, unsigned n, const struct text *out)
+{
+    const size_t at = out->length;
+    return v->formatted && v->raw[n - 1].field->kind == VALUE_POINTER && at >= 2 && text_get(out)[at - 2] == '0' &&
+           (text_get(out)[at - 1] | 0x20) == 'x';
+}
+
 /* `spec`: the format behind the number, without its signs. */
 static void message_put_value(const struct values *v, unsigned n, const char *spec, size_t length, struct text *out)
 {
@@ -69,20 +77,22 @@ static void message_put_value(const struct values *v, unsigned n, const char *sp
         return;
     }
     size_t from = n > 1 ? v->end[n - 2] : 0;
-    if (v->formatted)
-        message_format(spec, length, v->raw[n - 1].field, &v->raw[n - 1].value, text_get(&v->all) + from,
-                       v->end[n - 1] - from, out);
-    else if (v->xml)
+    if (v->formatted) {
+        const size_t own = message_has_prefix(v, n, out) && v->end[n - 1] - from > 2 ? 2 : 0;
+        message_format(spec, length, v->raw[n - 1].field, &v->raw[n - 1].value, text_get(&v->all) + from + own,
+                       v->end[n - 1] - from - own, out);
+    } else if (v->xml)
         put_xml(text_get(&v->all) + from, v->end[n - 1] - from, out);
     else
         text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
 }
 
-/* The length of a format behind a number, "!s!" or "!08x!"; 0: no format, but text. Only those of WPP count: other
- * values are shown by their types. */
-static size_t format_length(const char *p)
+/* The length of a format behind a number, "!s!" or "!08x!"; 0: no format, but text. Only those of WPP count (a blank is
+ * a flag there): other values are shown by their types. */
+static size_t format_length(const char *p, bool formatted)
 {
-    size_t n = *p == '!' ? strspn(p + 1, "0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+    static const char letters[] = " 0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const size_t      n         = *p == '!' ? strspn(p + 1, letters + !formatted) : 0;
     return n && p[1 + n] == '!' ? n + 2 : 0;
 }
 
@@ -103,7 +113,7 @@ static size_t message_escape(const char *p, const struct values *v, struct text 
     for (; isdigit((unsigned char)p[used]) && used < 3; used++)
         n = n * 10 + (unsigned)(p[used] - '0');
     if (used) {
-        const size_t format = format_length(p + used);
+        const size_t format = format_length(p + used, v->formatted);
         message_put_value(v, n, p + used + 1, format ? format - 2 : 0, out);
         return used + format;
     }

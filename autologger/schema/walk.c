@@ -233,7 +233,8 @@ enum decode_result walk_payload(const struct schema_event *event, const void *pa
 
 /* ---- texts ---- */
 
-static void map_text(const struct schema_map *m, uint64_t number, struct text *out)
+/* False: the map has no text for it. */
+static bool map_text(const struct schema_map *m, uint64_t number, struct text *out)
 {
     const uint64_t whole  = number;
     size_t         before = out->length;
@@ -247,16 +248,15 @@ static void map_text(const struct schema_map *m, uint64_t number, struct text *o
             text_add(out, "|", 1);
         text_add(out, row->text, strlen(row->text));
         if (!m->bits)
-            return;
+            return true;
         number &= ~(uint64_t)row->value;
     }
     if (m->bits && (number || out->length == before)) {
         if (out->length > before)
             text_add(out, "|", 1);
         text_hexnumber(out, number);
-    } else if (!m->bits) {
-        text_unsigned(out, number);
     }
+    return m->bits;
 }
 
 void walk_text(const struct schema_field *f, const struct value *v, bool is_64bit, struct text *out,
@@ -266,8 +266,13 @@ void walk_text(const struct schema_field *f, const struct value *v, bool is_64bi
         value_text(v, f->kind, is_64bit, out, json);
         return;
     }
+    const unsigned bits   = 8 * v->size;
+    uint64_t       number = value_number(v, f->kind);
+    if (bits && bits < 64) /* an entry for -1 has the bits of the type */
+        number &= (UINT64_C(1) << bits) - 1;
+    if (!map_text(f->map, number, out))
+        value_text(v, f->kind, is_64bit, out, json);
     *json = JSON_STRING;
-    map_text(f->map, value_number(v, f->kind), out);
 }
 
 void walk_path(const struct walk_place *p, struct text *path)
