@@ -1,6 +1,7 @@
 /* One pass over the lines. A message is entered when its "}" is read, so a cut one is never half there. */
 #include "autologger/schema/tmf.h"
 
+#include "autologger/schema/hash_index.h"
 #include "autologger/schema/schema.h"
 #include "autologger/schema/text.h"
 
@@ -33,10 +34,12 @@ struct tmf_reading {
     int                       provider, control;
     uint32_t                  line;
     unsigned                  told;
+    bool                      failed;                        /* no memory */
     bool                      in_message, in_values, spoilt; /* spoilt: the message has values of unknown size */
     char                     *format, *about;                /* of the open message: pool texts */
     const char               *symbol;
     unsigned                  number, count;
+    struct hash_index         providers, maps, messages; /* by GUID; of the open provider by name and number */
     struct tmf_value          value[TMF_VALUES];
 };
 
@@ -77,23 +80,93 @@ static bool tmf_guid(const char *text, size_t size, struct guid *out)
     return guid_parse(word, out);
 }
 
+/* ---- indexes ---- */
+
+static uint64_t tmf_provider_hash(const void *ctx, uint32_t n)
+{
+    const struct tmf_reading *t = ctx;
+    return hash_index_hash(&t->m->providers.at[n].guid, sizeof(struct guid), 0);
+}
+static bool tmf_provider_same(const void *ctx, uint32_t n, const void *key)
+{
+    const struct tmf_reading *t = ctx;
+    return guid_equal(&t->m->providers.at[n].guid, key);
+}
+static uint64_t tmf_map_hash(const void *ctx, uint32_t n)
+{
+    const struct tmf_reading *t    = ctx;
+    const char               *name = t->m->providers.at[t->provider].maps.at[n].item.name;
+    return hash_index_hash(name, strlen(name), 0);
+}
+static bool tmf_map_same(const void *ctx, uint32_t n, const void *key)
+{
+    const struct tmf_reading *t = ctx;
+    return strcmp(t->m->providers.at[t->provider].maps.at[n].item.name, key) == 0;
+}
+static uint64_t tmf_message_hash(const void *ctx, uint32_t n)
+{
+    const struct tmf_reading *t = ctx;
+    return hash_index_hash(&t->m->providers.at[t->provider].events.at[n].item.value, sizeof(uint64_t), 0);
+}
+static bool tmf_message_same(const void *ctx, uint32_t n, const void *key)
+{
+    const struct tmf_reading *t = ctx;
+    return t->m->providers.at[t->provider].events.at[n].item.value == *(const uint64_t *)key;
+}
+
+enum tmf_kind { TMF_PROVIDERS, TMF_MAPS, TMF_MESSAGES };
+/* The slot for a key; NULL: no memory. */
+static uint32_t *tmf_slot(struct tmf_reading *t, enum tmf_kind kind, const void *key, size_t size)
+{
+    static const struct hash_index_of of[]  = {[TMF_PROVIDERS] = {tmf_provider_hash, tmf_provider_same},
+                                               [TMF_MAPS]      = {tmf_map_hash, tmf_map_same},
+                                               [TMF_MESSAGES]  = {tmf_message_hash, tmf_message_same}};
+    struct hash_index *const          all[] = {&t->providers, &t->maps, &t->messages};
+    uint32_t *slot = hash_index_slot(all[kind], &of[kind], t, hash_index_hash(key, size, 0), key);
+    t->failed |= !slot;
+    return slot;
+}
+
+/* Maps and messages are those of one provider. */
+static void tmf_provider_open(struct tmf_reading *t, uint32_t n)
+{
+    if (t->provider == (int)n)
+        return;
+    t->provider = (int)n;
+    hash_index_finish(&t->maps);
+    hash_index_finish(&t->messages);
+    const struct manifest_provider *p = &t->m->providers.at[n];
+    for (uint32_t i = 0; i < p->maps.count; i++) { /* it was open before */
+        const char *name = p->maps.at[i].item.name;
+        uint32_t   *slot = tmf_slot(t, TMF_MAPS, name, strlen(name));
+        if (slot)
+            *slot = i + 1;
+    }
+    for (uint32_t i = 0; i < p->events.count; i++) {
+        uint32_t *slot = tmf_slot(t, TMF_MESSAGES, &p->events.at[i].item.value, sizeof(uint64_t));
+        if (slot)
+            *slot = i + 1;
+    }
+}
+
 /* ---- providers ---- */
 
+/* The provider of this GUID, which may be there already; NULL: no memory. */
 static struct manifest_provider *tmf_provider_new(struct tmf_reading *t, const struct guid *guid, const char *name)
 {
-    for (unsigned i = 0; i < t->m->providers.count; i++)
-        if (guid_equal(&t->m->providers.at[i].guid, guid)) {
-            t->provider = (int)i;
-            return &t->m->providers.at[i];
-        }
-    struct manifest_provider *p = pool_push(t->m->pool, &t->m->providers);
-    if (!p)
+    uint32_t *slot = tmf_slot(t, TMF_PROVIDERS, guid, sizeof *guid);
+    if (!slot)
         return NULL;
-    t->provider = (int)t->m->providers.count - 1;
-    p->guid     = *guid;
-    p->name     = name;
-    p->line     = t->line;
-    return p;
+    if (!*slot) {
+        struct manifest_provider *p = pool_push(t->m->pool, &t->m->providers);
+        if (!p)
+            return NULL;
+        p->guid = *guid;
+        p->name = name;
+        p->line = t->line;
+        *slot   = t->m->providers.count;
+    }
+    return &t->m->providers.at[*slot - 1];
 }
 
 /* The word behind `key` in "SRC=a.c MJ= MN="; up to a blank. */
@@ -128,7 +201,9 @@ static void tmf_provider_line(struct tmf_reading *t, const char *line, const str
 
     t->source = tmf_copy(t, at, file);
     snprintf(full, sizeof full, "%.*s%s%s", n < TMF_NAME ? (int)n : TMF_NAME, name, *t->source ? ":" : "", t->source);
-    tmf_provider_new(t, guid, tmf_copy(t, full, strlen(full)));
+    const struct manifest_provider *p = tmf_provider_new(t, guid, tmf_copy(t, full, strlen(full)));
+    if (p)
+        tmf_provider_open(t, (uint32_t)(p - t->m->providers.at));
 }
 
 /* #control NAME GUID, then #flag NAME. The GUID may be as macros have it: (8,4,4,4,12). */
@@ -153,10 +228,9 @@ static void tmf_control_line(struct tmf_reading *t, const char *line)
         tmf_wrong(t, "write #control NAME GUID", "a control GUID is not readable");
         return;
     }
-    const int before = t->provider;
-    if (tmf_provider_new(t, &guid, tmf_copy(t, name, n)))
-        t->control = t->provider;
-    t->provider = before;
+    const struct manifest_provider *made = tmf_provider_new(t, &guid, tmf_copy(t, name, n));
+    if (made)
+        t->control = (int)(made - t->m->providers.at);
 }
 
 static void tmf_flag_line(struct tmf_reading *t, const char *line)
@@ -300,12 +374,13 @@ static int tmf_map(struct tmf_reading *t, const char *item, size_t size, const c
     const bool                bits = strncmp(item, "ItemSet", 7) == 0;
     const char               *name = tmf_copy(t, item, size + length + 2);
 
-    for (unsigned i = 0; i < p->maps.count; i++)
-        if (strcmp(p->maps.at[i].item.name, name) == 0)
-            return (int)i;
-    struct manifest_map *map = pool_push(t->m->pool, &p->maps);
+    uint32_t *slot = tmf_slot(t, TMF_MAPS, name, strlen(name));
+    if (slot && *slot)
+        return (int)*slot - 1;
+    struct manifest_map *map = slot ? pool_push(t->m->pool, &p->maps) : NULL;
     if (!map)
         return MANIFEST_NONE;
+    *slot          = p->maps.count;
     map->item.name = name;
     map->bits      = bits;
     for (const char *at = words, *end = words + length; at < end && map->entries.count < (bits ? 32u : 4096u);) {
@@ -447,13 +522,18 @@ static const char *tmf_about(struct tmf_reading *t)
 /* Enters the message: an event and its template. */
 static void tmf_message_end(struct tmf_reading *t)
 {
-    struct manifest_provider *p = &t->m->providers.at[t->provider];
-    struct manifest_template *v = pool_push(t->m->pool, &p->templates);
-    struct manifest_event    *e = pool_push(t->m->pool, &p->events);
+    struct manifest_provider *p      = &t->m->providers.at[t->provider];
+    const uint64_t            number = t->number;
+    uint32_t                 *slot   = tmf_slot(t, TMF_MESSAGES, &number, sizeof number);
 
     t->in_message = t->in_values = false;
-    if (!v || !e)
+    if (slot && *slot) /* of a header that several sources of a program include */
         return;
+    struct manifest_template *v = slot ? pool_push(t->m->pool, &p->templates) : NULL;
+    struct manifest_event    *e = v ? pool_push(t->m->pool, &p->events) : NULL;
+    if (!e)
+        return;
+    *slot        = p->events.count;
     *e           = (struct manifest_event){.item           = {.symbol  = t->symbol,
                                                               .value   = t->number,
                                                               .message = {MANIFEST_TEXT_LITERAL, tmf_message(t)},
@@ -566,7 +646,7 @@ wstatus tmf_read(const char *text, size_t size, const char *origin, struct manif
                                        .provider = MANIFEST_NONE,
                                        .control  = MANIFEST_NONE};
         tmf_lines(t, text, size);
-        if (pool_failed(m->pool))
+        if (pool_failed(m->pool) || t->failed)
             st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", origin,
                             MANIFEST_MEMORY_MAX >> 20);
         else if (problems->errors)
@@ -574,6 +654,11 @@ wstatus tmf_read(const char *text, size_t size, const char *origin, struct manif
                             problems->errors == 1 ? "" : "s");
         else if (!m->providers.count)
             st = reason_set(why, W_INVALID_DATA, "%s describes no messages", origin);
+    }
+    if (t) {
+        hash_index_finish(&t->providers);
+        hash_index_finish(&t->maps);
+        hash_index_finish(&t->messages);
     }
     free(t);
     if (st)
