@@ -153,7 +153,7 @@ static void kernel_groups_json(struct json *j)
 }
 
 /* Keywords, groups, or both. */
-static void kernel_print(bool flags, bool groups, struct json *j)
+static void providers_kernel_print(bool flags, bool groups, struct json *j)
 {
     if (flags)
         j ? kernel_flags_json(j) : kernel_flags_text();
@@ -539,7 +539,7 @@ int cmd_providers(int argc, char **argv)
     if (j)
         json_object(j, NULL);
     if (kernel)
-        kernel_print(a.flags || !a.kernel, a.groups || !a.kernel, j);
+        providers_kernel_print(a.flags || !a.kernel, a.groups || !a.kernel, j);
     if (a.stacks)
         stacks_print(j);
     if (a.tracepoints)
