@@ -15,10 +15,10 @@ struct mc_options {
 };
 /* The header. Reports clashes of C names, with their lines. Constants of one name and value are defined once; with
  * different values the first is defined, and the other is a warning. W_INVALID_DATA: a constant and an object, or two
- * objects, share a name. */
+ * objects, share a name; or the file holds no events of a manifest, but classes (MOF) or messages (TMF). */
 wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems,
                   struct text *out, struct reason *why);
-/* Reports the same problems, without output. */
+/* Reports the same problems, without output. Classes and messages have none: nothing is made of them. */
 wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why);
 /* The C file that holds the binary form of all cultures. */
 wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out, struct reason *why);

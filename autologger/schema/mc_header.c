@@ -272,6 +272,12 @@ wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct
     struct mc_names names = {.file = m->origin, .problems = problems};
 
     problems->errors = problems->warnings = 0;
+    if (m->kind != MANIFEST_EVENTS)
+        return reason_set(
+            why, W_INVALID_DATA,
+            "%s is no instrumentation manifest, so no header is made of it. Do: install it, and write its "
+            "events with %s",
+            m->origin, m->kind == MANIFEST_MESSAGES ? "the headers of autologger wpp" : "TraceEvent");
     mc_name(how->base, guard);
     text_printf(out, "/* ");
     comment_text(out, how->base);
@@ -304,7 +310,11 @@ wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct
 wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why)
 {
     struct text ignored = {0};
-    wstatus     st      = mc_header(m, &(struct mc_options){.base = "check"}, problems, &ignored, why);
+    if (m->kind != MANIFEST_EVENTS) { /* it has no C names to clash */
+        problems->errors = problems->warnings = 0;
+        return W_SUCCESS;
+    }
+    wstatus st = mc_header(m, &(struct mc_options){.base = "check"}, problems, &ignored, why);
     text_finish(&ignored);
     return st;
 }
