@@ -64,12 +64,8 @@ static wstatus manifest_read_text(struct builder *b, size_t length, struct manif
     if (!st && !b->problems->errors && !manifest_forgives(b) && !pool_failed(pool))
         manifest_lint(b);
     manifest_flaws_tell(b);
-    if (st == W_NOT_ENOUGH_MEMORY || (pool && pool_failed(pool)))
-        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", b->file,
-                        MANIFEST_MEMORY_MAX >> 20);
-    else if (!st && b->problems->errors)
-        st = reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", b->file, b->problems->errors,
-                        b->problems->errors == 1 ? "" : "s");
+    if (!st || st == W_NOT_ENOUGH_MEMORY)
+        st = manifest_read_status(b->file, st || pool_failed(pool), b->problems, why);
     if (st) {
         manifest_free(b->m);
         b->m = NULL;

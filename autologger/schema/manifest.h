@@ -158,6 +158,9 @@ struct manifest {
 wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems,
                       struct manifest **out, struct reason *why);
 void    manifest_free(struct manifest *m); /* NULL is fine */
+/* The end of each reader of a kind of file: no memory, mistakes in `file`, or W_SUCCESS. */
+wstatus manifest_read_status(const char *file, bool no_memory, const struct manifest_problems *problems,
+                             struct reason *why);
 
 /* The culture for a locale ("de_DE.UTF-8", "de-DE", NULL): the same one, else one of its language, else the first. -1:
  * no cultures. */

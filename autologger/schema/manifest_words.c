@@ -84,6 +84,17 @@ const char *manifest_text_get(const struct manifest *m, const struct manifest_te
     return found && found->message.kind != MANIFEST_TEXT_MC ? manifest_text_get(m, &found->message, culture) : NULL;
 }
 
+wstatus manifest_read_status(const char *file, bool no_memory, const struct manifest_problems *problems,
+                             struct reason *why)
+{
+    if (no_memory)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", file,
+                          MANIFEST_MEMORY_MAX >> 20);
+    return problems->errors ? reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", file, problems->errors,
+                                         problems->errors == 1 ? "" : "s")
+                            : W_SUCCESS;
+}
+
 void manifest_free(struct manifest *m)
 {
     if (!m)

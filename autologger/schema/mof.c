@@ -65,11 +65,21 @@ static bool mof_guid(struct mof_file *f, const struct mof_class *c, struct guid 
 
 /* ---- maps and flags ---- */
 
+/* "-1" of a small type has the bits of that type, as its values have. */
+static uint64_t mof_cut(const struct mof_property *p, uint64_t value)
+{
+    const char         *digits = strpbrk(p->type, "0123456789");
+    const unsigned long bits   = digits ? strtoul(digits, NULL, 10) : 0;
+    return (int64_t)value < 0 && bits && bits < 64 ? value & ((UINT64_C(1) << bits) - 1) : value;
+}
+
 /* The names and numbers of a property: Values, BitValues, DefineValues, BitMap, ... as a map. */
 static int mof_map(struct mof_file *f, struct manifest_provider *p, const struct mof_property *from, const char *owner)
 {
     static const char *const    names[] = {"BitValues", "Values", "DefineValues"};
     const struct mof_qualifier *texts = NULL, *numbers = NULL, *bits = mof_qualifier_find(&from->qualifiers, "BitMap");
+    const char                 *value_type = mof_qualifier_text(&from->qualifiers, "ValueType");
+    const bool                  flags = value_type && strcasecmp(value_type, "flag") == 0; /* the numbers are masks */
     char                        name[256];
 
     for (size_t i = 0; i < sizeof names / sizeof *names && !texts; i++)
@@ -82,12 +92,16 @@ static int mof_map(struct mof_file *f, struct manifest_provider *p, const struct
         return MANIFEST_NONE;
     snprintf(name, sizeof name, "%s.%s", owner, from->name);
     map->item.name = pool_text(f->pool, name, strlen(name));
-    map->bits      = bits || mof_qualifier_find(&from->qualifiers, "BitValues");
+    map->bits      = bits || flags || mof_qualifier_find(&from->qualifiers, "BitValues");
     for (unsigned i = 0; i < texts->values.count; i++) {
-        uint64_t value =
-            numbers && i < numbers->values.count && numbers->values.at[i].is_number ? numbers->values.at[i].number : i;
-        if (map->bits && value < 64) /* a BitMap has numbers of bits */
+        uint64_t value = flags ? UINT64_C(1) << (i % 64) : i;
+        if (numbers && i >= numbers->values.count)
+            break; /* the file gives these names no number */
+        if (numbers && numbers->values.at[i].is_number)
+            value = numbers->values.at[i].number;
+        if (map->bits && !flags && value < 64) /* a BitMap has numbers of bits */
             value = UINT64_C(1) << value;
+        value                       = mof_cut(from, value);
         struct manifest_item *entry = pool_push(f->pool, &map->entries);
         if (entry)
             *entry =
@@ -394,13 +408,8 @@ wstatus mof_read(const char *text, size_t size, const char *origin, struct manif
         m->kind = MANIFEST_CLASSES;
         if (mof_parse(&f))
             mof_classes(&f, m);
-        if (pool_failed(m->pool))
-            st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", origin,
-                            MANIFEST_MEMORY_MAX >> 20);
-        else if (problems->errors)
-            st = reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", origin, problems->errors,
-                            problems->errors == 1 ? "" : "s");
-        else if (!m->providers.count)
+        st = manifest_read_status(origin, pool_failed(m->pool), problems, why);
+        if (!st && !m->providers.count)
             st = reason_set(why, W_INVALID_DATA, "%s has no class that derives from EventTrace", origin);
     }
     if (st)

@@ -27,6 +27,10 @@ struct tmf_value {
     const struct tmf_item *item;
     int                    map;
 };
+/* A map or message: its provider, and its number there. */
+struct tmf_known {
+    unsigned provider, number;
+};
 struct tmf_reading {
     struct manifest          *m;
     struct manifest_problems *problems;
@@ -39,8 +43,9 @@ struct tmf_reading {
     char                     *format, *about;                /* of the open message: pool texts */
     const char               *symbol;
     unsigned                  number, count;
-    struct hash_index         providers, maps, messages; /* by GUID; of the open provider by name and number */
-    struct tmf_value          value[TMF_VALUES];
+    POOL_LIST(struct tmf_known) known_maps, known_messages;
+    struct hash_index providers, maps, messages; /* by GUID; into known_maps by name, into known_messages by number */
+    struct tmf_value  value[TMF_VALUES];
 };
 
 __attribute__((format(printf, 3, 4))) static void tmf_wrong(struct tmf_reading *t, const char *advice,
@@ -92,61 +97,51 @@ static bool tmf_provider_same(const void *ctx, uint32_t n, const void *key)
     const struct tmf_reading *t = ctx;
     return guid_equal(&t->m->providers.at[n].guid, key);
 }
+static const char *tmf_map_name(const struct tmf_reading *t, uint32_t n)
+{
+    const struct tmf_known k = t->known_maps.at[n];
+    return t->m->providers.at[k.provider].maps.at[k.number].item.name;
+}
 static uint64_t tmf_map_hash(const void *ctx, uint32_t n)
 {
     const struct tmf_reading *t    = ctx;
-    const char               *name = t->m->providers.at[t->provider].maps.at[n].item.name;
-    return hash_index_hash(name, strlen(name), 0);
+    const char               *name = tmf_map_name(t, n);
+    return hash_index_hash(name, strlen(name), t->known_maps.at[n].provider);
 }
 static bool tmf_map_same(const void *ctx, uint32_t n, const void *key)
 {
     const struct tmf_reading *t = ctx;
-    return strcmp(t->m->providers.at[t->provider].maps.at[n].item.name, key) == 0;
+    return t->known_maps.at[n].provider == (unsigned)t->provider && strcmp(tmf_map_name(t, n), key) == 0;
+}
+static const uint64_t *tmf_message_number(const struct tmf_reading *t, uint32_t n)
+{
+    const struct tmf_known k = t->known_messages.at[n];
+    return &t->m->providers.at[k.provider].events.at[k.number].item.value;
 }
 static uint64_t tmf_message_hash(const void *ctx, uint32_t n)
 {
     const struct tmf_reading *t = ctx;
-    return hash_index_hash(&t->m->providers.at[t->provider].events.at[n].item.value, sizeof(uint64_t), 0);
+    return hash_index_hash(tmf_message_number(t, n), sizeof(uint64_t), t->known_messages.at[n].provider);
 }
 static bool tmf_message_same(const void *ctx, uint32_t n, const void *key)
 {
     const struct tmf_reading *t = ctx;
-    return t->m->providers.at[t->provider].events.at[n].item.value == *(const uint64_t *)key;
+    return t->known_messages.at[n].provider == (unsigned)t->provider &&
+           *tmf_message_number(t, n) == *(const uint64_t *)key;
 }
 
 enum tmf_kind { TMF_PROVIDERS, TMF_MAPS, TMF_MESSAGES };
-/* The slot for a key; NULL: no memory. */
+/* The slot for a key, of maps and messages in the open provider; NULL: no memory. */
 static uint32_t *tmf_slot(struct tmf_reading *t, enum tmf_kind kind, const void *key, size_t size)
 {
     static const struct hash_index_of of[]  = {[TMF_PROVIDERS] = {tmf_provider_hash, tmf_provider_same},
                                                [TMF_MAPS]      = {tmf_map_hash, tmf_map_same},
                                                [TMF_MESSAGES]  = {tmf_message_hash, tmf_message_same}};
     struct hash_index *const          all[] = {&t->providers, &t->maps, &t->messages};
-    uint32_t *slot = hash_index_slot(all[kind], &of[kind], t, hash_index_hash(key, size, 0), key);
+    const uint64_t                    start = kind == TMF_PROVIDERS ? 0 : (uint64_t)t->provider;
+    uint32_t *slot = hash_index_slot(all[kind], &of[kind], t, hash_index_hash(key, size, start), key);
     t->failed |= !slot;
     return slot;
-}
-
-/* Maps and messages are those of one provider. */
-static void tmf_provider_open(struct tmf_reading *t, uint32_t n)
-{
-    if (t->provider == (int)n)
-        return;
-    t->provider = (int)n;
-    hash_index_finish(&t->maps);
-    hash_index_finish(&t->messages);
-    const struct manifest_provider *p = &t->m->providers.at[n];
-    for (uint32_t i = 0; i < p->maps.count; i++) { /* it was open before */
-        const char *name = p->maps.at[i].item.name;
-        uint32_t   *slot = tmf_slot(t, TMF_MAPS, name, strlen(name));
-        if (slot)
-            *slot = i + 1;
-    }
-    for (uint32_t i = 0; i < p->events.count; i++) {
-        uint32_t *slot = tmf_slot(t, TMF_MESSAGES, &p->events.at[i].item.value, sizeof(uint64_t));
-        if (slot)
-            *slot = i + 1;
-    }
 }
 
 /* ---- providers ---- */
@@ -203,7 +198,7 @@ static void tmf_provider_line(struct tmf_reading *t, const char *line, const str
     snprintf(full, sizeof full, "%.*s%s%s", n < TMF_NAME ? (int)n : TMF_NAME, name, *t->source ? ":" : "", t->source);
     const struct manifest_provider *p = tmf_provider_new(t, guid, tmf_copy(t, full, strlen(full)));
     if (p)
-        tmf_provider_open(t, (uint32_t)(p - t->m->providers.at));
+        t->provider = (int)(p - t->m->providers.at);
 }
 
 /* #control NAME GUID, then #flag NAME. The GUID may be as macros have it: (8,4,4,4,12). */
@@ -376,11 +371,13 @@ static int tmf_map(struct tmf_reading *t, const char *item, size_t size, const c
 
     uint32_t *slot = tmf_slot(t, TMF_MAPS, name, strlen(name));
     if (slot && *slot)
-        return (int)*slot - 1;
-    struct manifest_map *map = slot ? pool_push(t->m->pool, &p->maps) : NULL;
+        return (int)t->known_maps.at[*slot - 1].number;
+    struct tmf_known    *known = slot ? pool_push(t->m->pool, &t->known_maps) : NULL;
+    struct manifest_map *map   = known ? pool_push(t->m->pool, &p->maps) : NULL;
     if (!map)
         return MANIFEST_NONE;
-    *slot          = p->maps.count;
+    *known         = (struct tmf_known){.provider = (unsigned)t->provider, .number = p->maps.count - 1};
+    *slot          = t->known_maps.count;
     map->item.name = name;
     map->bits      = bits;
     for (const char *at = words, *end = words + length; at < end && map->entries.count < (bits ? 32u : 4096u);) {
@@ -529,11 +526,13 @@ static void tmf_message_end(struct tmf_reading *t)
     t->in_message = t->in_values = false;
     if (slot && *slot) /* of a header that several sources of a program include */
         return;
-    struct manifest_template *v = slot ? pool_push(t->m->pool, &p->templates) : NULL;
-    struct manifest_event    *e = v ? pool_push(t->m->pool, &p->events) : NULL;
+    struct tmf_known         *known = slot ? pool_push(t->m->pool, &t->known_messages) : NULL;
+    struct manifest_template *v     = known ? pool_push(t->m->pool, &p->templates) : NULL;
+    struct manifest_event    *e     = v ? pool_push(t->m->pool, &p->events) : NULL;
     if (!e)
         return;
-    *slot        = p->events.count;
+    *known       = (struct tmf_known){.provider = (unsigned)t->provider, .number = p->events.count - 1};
+    *slot        = t->known_messages.count;
     *e           = (struct manifest_event){.item           = {.symbol  = t->symbol,
                                                               .value   = t->number,
                                                               .message = {MANIFEST_TEXT_LITERAL, tmf_message(t)},
@@ -646,13 +645,8 @@ wstatus tmf_read(const char *text, size_t size, const char *origin, struct manif
                                        .provider = MANIFEST_NONE,
                                        .control  = MANIFEST_NONE};
         tmf_lines(t, text, size);
-        if (pool_failed(m->pool) || t->failed)
-            st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", origin,
-                            MANIFEST_MEMORY_MAX >> 20);
-        else if (problems->errors)
-            st = reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", origin, problems->errors,
-                            problems->errors == 1 ? "" : "s");
-        else if (!m->providers.count)
+        st = manifest_read_status(origin, pool_failed(m->pool) || t->failed, problems, why);
+        if (!st && !m->providers.count)
             st = reason_set(why, W_INVALID_DATA, "%s describes no messages", origin);
     }
     if (t) {

@@ -175,6 +175,13 @@ static void every_type(void **state)
         {"uint16 V[]", "\1\0\2\0\3\0", 6, "V=010002000300 "},
         {"uint32 N; [WmiSizeIs(\"N\")] uint8 V[]", "\2\0\0\0\5\6", 6, "N=2 V[0]=5 V[1]=6 "},
         {"[BitMap{\"0\", \"3\"}, BitValues{\"Read\", \"Write\"}] uint32 V", "\x9\0\0\0", 4, "V=Read|Write "},
+        {"[ValueMap{\"1\", \"2\", \"0x30\"}, Values{\"R\", \"W\", \"Both\"}, ValueType(\"flag\")] uint32 V",
+         "\x32\0\0\0", 4, "V=W|Both "},
+        {"[ValueMap{\"-1\", \"1\"}, Values{\"Lost\", \"Found\"}] sint8 V", "\xFF", 1, "V=Lost "},
+        {"[ValueMap{\"-1\", \"1\"}, Values{\"Lost\", \"Found\"}] sint16 V", "\xFF\xFF", 2, "V=Lost "},
+        {"[ValueMap{\"-1\", \"1\"}, Values{\"Lost\", \"Found\"}] sint32 V", "\xFF\xFF\xFF\xFF", 4, "V=Lost "},
+        {"[ValueMap{\"-1\", \"1\"}, Values{\"Lost\", \"Found\"}] sint16 V", "\xFE\xFF", 2, "V=-2 "},
+        {"[ValueMap{\"5\"}, Values{\"Five\", \"Nameless\"}] uint8 V", "\1", 1, "V=1 "},
         {"[Values{\"No\", \"Yes\"}] uint32 V", "\1\0\0\0", 4, "V=Yes "},
     };
     (void)state;

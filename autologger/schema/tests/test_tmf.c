@@ -173,8 +173,8 @@ static void every_type(void **state)
 /* printf's own text for the same value, for each format. */
 static void formats(void **state)
 {
-    static const char *const specs[]  = {"d",   "5d", "-5d", "05d", "+d", "u",    "x", "#x",
-                                         "08X", "o",  ".3d", "i",   "ld", "I32d", "hd"};
+    static const char *const specs[]  = {"d", "5d",  "-5d", "05d", "+d",   "u",  "x",  "#x", "08X",
+                                         "o", ".3d", "i",   "ld",  "I32d", "hd", " d", " 5d"};
     const int32_t            values[] = {0, 1, -1, 255, -32768, INT32_MAX, INT32_MIN};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
@@ -197,6 +197,77 @@ static void formats(void **state)
             decodes(m, 10, &values[v], sizeof values[v], expected);
             manifest_free(m);
         }
+}
+
+/* A pointer has one prefix, whoever writes it. A value outside of its map is shown by its type. */
+static void texts(void **state)
+{
+    static const struct {
+        const char *format, *item;
+        uint64_t    value;
+        const char *expected;
+    } rows[] = {
+        {"0x%10!p!", "ItemPtr", 0x1000, "0x1000"},
+        {"at 0X%10!p!", "ItemPtr", 0x1000, "at 0X1000"},
+        {"%10!p!", "ItemPtr", 0x1000, "0x1000"},
+        {"0y%10!p!", "ItemPtr", 0x1000, "0y0x1000"},
+        {"%10!s!", "ItemListLong(Low, High)", 1, "High"},
+        {"%10!s!", "ItemListLong(Low, High)", 7, "7"},
+        {"%10!d!", "ItemEnum(_COLOUR)", (uint32_t)-2, "-2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "d58c126f-b309-11d1-969e-0000f875a5bc d // SRC=d.c\n#typev d_c1 10 \"%%0%s\"\n{\nv, %s -- 10\n}\n",
+                 rows[i].format, rows[i].item);
+        struct manifest *m = read_text(text, false, W_SUCCESS);
+        decodes(m, 10, &rows[i].value, sizeof rows[i].value, rows[i].expected);
+        manifest_free(m);
+    }
+}
+
+/* Two sources take turns and include the same header: each message and map stands once, in its own provider. */
+static void turns(void **state)
+{
+    enum { TURNS = 200 };
+    struct text        text = {0};
+    struct schema_set *set  = schema_set_new();
+    struct reason      why  = {0};
+    (void)state;
+    for (unsigned i = 0; i < TURNS; i++) {
+        char line[300];
+        int  n = snprintf(line, sizeof line,
+                          "d58c126f-b309-11d1-969e-0000f875a5b%u d%u // SRC=d%u.c\n#typev d_c1 %u \"%%0turn %u: "
+                           "%%10!s!\"\n{\nv, ItemListLong(Low%u, High) -- 10\n}\n",
+                          i % 2, i % 2, i % 2, 10 + i / 4, i, i % 2);
+        text_add(&text, line, (size_t)n);
+    }
+    struct manifest *m = read_text(text_get(&text), false, W_SUCCESS);
+    assert_string_equal(told, "");
+    assert_int_equal(m->providers.count, 2);
+    assert_int_equal(manifest_schemas(m, -1, SCHEMA_MANIFEST, set, &why), W_SUCCESS);
+    for (unsigned k = 0; k < 2; k++) {
+        const struct manifest_provider *p = &m->providers.at[k];
+        assert_int_equal(p->events.count, TURNS / 4);
+        assert_int_equal(p->maps.count, 1);
+        for (unsigned i = 0; i < TURNS / 4; i++) {
+            static const uint8_t payload[4];
+            struct schema_key    key = {.provider = p->guid, .id = (uint16_t)(10 + i), .hook = 0xFFFF, .message = true};
+            const struct schema_event *e   = schema_set_find(set, &key);
+            struct text                out = {0};
+            char                       expected[40];
+            assert_int_equal(p->events.at[i].item.value, 10 + i);
+            assert_non_null(e);
+            assert_true(message_text(e, payload, sizeof payload, true, &out));
+            snprintf(expected, sizeof expected, "turn %u: Low%u", 4 * i + k, k);
+            assert_string_equal(text_get(&out), expected);
+            text_finish(&out);
+        }
+    }
+    schema_set_free(set);
+    manifest_free(m);
+    text_finish(&text);
 }
 
 /* A mistake costs its message; the others stay. */
@@ -260,7 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_file), cmocka_unit_test(packed),  cmocka_unit_test(controls),
         cmocka_unit_test(every_type),   cmocka_unit_test(formats), cmocka_unit_test(damaged),
-        cmocka_unit_test(odd_payloads),
+        cmocka_unit_test(odd_payloads), cmocka_unit_test(turns),   cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
