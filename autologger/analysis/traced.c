@@ -172,7 +172,7 @@ static void traced_charge(struct traced *m, const struct traced_cpu *c, uint64_t
     *(t->process ? &t->process->cpu : &m->unknown_cpu) += until - c->since;
 }
 
-/* The thread no longer runs there, and nobody knows since when. */
+/* The thread runs there no longer. The time of its switch is unknown. */
 static void traced_lose(struct traced_thread *lost, unsigned cpu)
 {
     if (!lost || !lost->tid || lost->cpu_index != (int)cpu)

@@ -25,7 +25,7 @@ struct wpp_function {
         const char *name, *value; /* value: of {NAME=VALUE}; NULL: the call gives it */
     } fixed[WPP_FIXED_MAX];
     unsigned    fixed_count;
-    int         message;                         /* the place of MSG among the call's arguments; -1: there is none */
+    int         message;                         /* the place of MSG among the call's arguments; -1: no MSG */
     bool        variable;                        /* "..." */
     const char *prefix, *suffix, *suffix_values; /* USEPREFIX, USESUFFIX: texts, and names of arguments for them */
 };

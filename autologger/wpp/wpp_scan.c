@@ -139,7 +139,7 @@ static void wpp_call_found(struct wpp_scanner *x, const struct wpp_function *f, 
 
 /* ---- the source ---- */
 
-/* A message in a macro has the line of each use, which nobody knows here. */
+/* A message in a macro has the line of each use. This step does not know these lines. */
 static void wpp_define(struct wpp_scanner *x, const struct wpp_token *t)
 {
     struct wpp_lexer l = {.at = t->text + 1, .end = t->text + t->size, .line = t->line};

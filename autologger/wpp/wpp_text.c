@@ -106,7 +106,7 @@ static const char *wpp_item_of(const struct wpp_spec *s, char *kind, bool *exten
 
 /* ---- values ---- */
 
-/* The argument that the next conversion takes, and its name in the macro; NULL: there is none. */
+/* The argument of the next conversion, and its name in the macro; NULL: no argument. */
 static const struct wpp_argument *wpp_argument_next(struct wpp_reading *r, char own[WPP_NAME])
 {
     const struct wpp_function *f = r->c->function;

@@ -26,7 +26,7 @@ static const char *wpp_kind_type(char letter)
 
 /* ---- the TMF text ---- */
 
-/* The call's argument of a condition, or the value in the declaration; "" when there is none. */
+/* The call's argument of a condition, or the value in the declaration; "": neither. */
 static void wpp_condition(const struct wpp_call *c, const char *name, char *out, size_t size)
 {
     const struct wpp_function *f     = c->function;

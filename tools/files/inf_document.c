@@ -92,7 +92,7 @@ void inf_document_read(struct inf_document *d, const char *p, const char *end)
 
 /* ---- fields ---- */
 
-/* The value of a name in [Strings], without its quotes; NULL: there is none. */
+/* The value of a name in [Strings], without its quotes; NULL: no such name. */
 static const char *inf_string(const struct inf_document *d, const char *name, size_t size)
 {
     for (size_t i = 0; i < d->count; i++) {

@@ -106,7 +106,7 @@ static const char *inf_key(const char *root, const char *path, char out[INF_FIEL
     return NULL;
 }
 
-/* The value's text in .reg; false: a number is none. `n`: the fields from value[0] on. */
+/* The value's text in .reg; false: a field is no number. `n`: the fields from value[0] on. */
 static bool inf_value(uint32_t type, char (*value)[INF_FIELD], unsigned n, char *out, size_t size)
 {
     char     quoted[2 * INF_FIELD + 3];
