@@ -97,6 +97,12 @@ static bool delta_cpu(const struct delta_run *r, const struct open_begin *b, con
     return true;
 }
 
+/* A program wrote it at its time; not so the events of units, which come later from the daemon. */
+static bool delta_writer_runs(const struct trace_event *x)
+{
+    return x->e.kind == ETL_KIND_EVENT && !(x->names.provider && strcmp(x->names.provider, "systemd-Units") == 0);
+}
+
 static void delta_begin(struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h)
 {
     char key[KEY_MOST];
@@ -221,10 +227,13 @@ wstatus delta_create(struct trace *t, const struct delta_options *options, struc
     while (trace_next(t, &x)) {
         traced_see(&r.machine, &x->e, &x->names);
         r.d->events++;
-        /* an event that is both ends one pair and begins the next */
-        if (event_spec_matches(&options->end, &x->e, &x->names))
+        const bool ends   = event_spec_matches(&options->end, &x->e, &x->names);
+        const bool begins = event_spec_matches(&options->begin, &x->e, &x->names);
+        if ((ends || begins) && delta_writer_runs(x))
+            traced_runs(&r.machine, &x->e);
+        if (ends) /* an event that is both ends one pair and begins the next */
             delta_end(&r, x, trace_header(t, x->file));
-        if (event_spec_matches(&options->begin, &x->e, &x->names))
+        if (begins)
             delta_begin(&r, x, trace_header(t, x->file));
     }
     r.d->cpu_by_switches = r.machine.switches > 0;

@@ -182,9 +182,7 @@ static void traced_lose(struct traced_thread *lost, unsigned cpu)
     lost->gaps++;
 }
 
-/* An event of a program shows which thread runs. Another one by the switches: the switch to it is missing, as some
- * kernels withhold those away from idle. */
-static void traced_on_program(struct traced *m, const struct etl_event *e)
+void traced_runs(struct traced *m, const struct etl_event *e)
 {
     struct traced_cpu *cpu = e->cpu < m->cpus ? &m->cpu[e->cpu] : NULL;
     if (!cpu || !cpu->known || cpu->tid == e->thread_id || e->thread_id == TRACED_NOBODY || !e->thread_id)
@@ -383,8 +381,6 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
     const uint16_t hook = names->hook;
 
     m->now = e->filetime > m->now ? e->filetime : m->now;
-    if (e->kind == ETL_KIND_EVENT)
-        traced_on_program(m, e);
     switch (hook) {
     case HOOK_THREAD_CSWITCH: traced_on_switch(m, e); break;
     case HOOK_PROCESS_START:

@@ -73,7 +73,11 @@ struct traced {
     bool                    failed; /* no memory */
 };
 
-void                   traced_see(struct traced *m, const struct etl_event *e, const struct decoded *names);
+void traced_see(struct traced *m, const struct etl_event *e, const struct decoded *names);
+/* The thread of the event runs at its time. If the switches have another one there, the switch to it is missing: some
+ * kernels withhold those away from idle. Not for every event: events about others (systemd-Units) have the time of what
+ * they tell, but the thread of their writer. */
+void                   traced_runs(struct traced *m, const struct etl_event *e);
 struct traced_thread  *traced_thread(const struct traced *m, uint32_t tid); /* NULL: not known */
 struct traced_process *traced_process(const struct traced *m, uint32_t pid);
 /* The event's thread, by its header, else the thread that runs on its processor; TRACED_NOBODY. */
