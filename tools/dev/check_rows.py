@@ -83,20 +83,19 @@ TITLES = {"ANA": "Analysis", "API": "Programs", "CON": "Consumers", "COR": "Reco
 
 
 def command_mistakes(root, row, command):
-    """The verb and the options of an autologger command are those of its man page."""
-    m = re.match(r"autologger ([a-z-]+)(.*)", command)
-    if not m:
-        return []
-    manual = root / "docs/man" / f"autologger-{m[1]}.1"
-    if not manual.is_file():
-        manual = root / "docs/man/autologger.1"
-        if f"autologger\\-{m[1]}" not in text_of(root, "docs/man/autologger.1").replace("\\\\", "\\") and f"\n.B {m[1]}" not in text_of(root, "docs/man/autologger.1"):
-            return [f"{WORDS}: {row}: there is no verb {m[1]}"]
-    text = text_of(root, manual.relative_to(root).as_posix()).replace("\\-", "-")
-    own = m[2].split("|")[0].split(";")[0].split("&&")[0]
-    if m[1] == "windows":
-        return []
-    return [f"{WORDS}: {row}: {manual.name} has no option {option}" for option in re.findall(r"(?<![\w\"'])--[a-z][a-z-]+", own) if option not in text]
+    """The verbs and options of autologger's commands in a line are those of their man pages."""
+    wrong = []
+    for part in re.split(r"[;|]|&&", re.sub(r"'[^']*'", "''", command)):
+        m = re.match(r"\s*autologger ([a-z-]+)(.*)", part)
+        if not m or m[1] == "windows":
+            continue
+        manual = root / "docs/man" / f"autologger-{m[1]}.1"
+        if not manual.is_file():
+            wrong.append(f"{WORDS}: {row}: there is no verb {m[1]}")
+            continue
+        text = manual.read_text(encoding="utf-8").replace("\\-", "-")
+        wrong += [f"{WORDS}: {row}: {manual.name} has no option {option}" for option in re.findall(r"(?<!\w)--[a-z][a-z-]+", m[2]) if option not in text]
+    return wrong
 
 
 def rows_page(root, rows, where):

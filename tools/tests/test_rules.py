@@ -140,6 +140,28 @@ class Rules(unittest.TestCase):
         for part in ("no row ANA-99", "SES-01: neither"):
             self.assertIn(part, out)
 
+    def test_rows_have_commands(self):
+        """The words of the rows: each has three cells, a verb that exists and its options; the page is made of them."""
+        self.put("docs/man/autologger-dump.1", ".B \\-\\-format\n")
+        rows = [
+            ("ANA-01\tYou find events\tautologger dump --format xml", []),
+            ("ANA-01\tYou find events\tautologger dump --shape xml", ["ANA-01: autologger-dump.1 has no option --shape"]),
+            ("ANA-01\tYou find events\tls; autologger dumb boot.etl", ["ANA-01: there is no verb dumb"]),
+            ("ANA-01\tYou find events\tautologger dump --run 'x --shape y'", ["no option --run"]),
+            ("ANA-01\tYou find events", ["a tab between them"]),
+            ("ANA-01\ta\tls\nANA-01\tb\tls", ["ANA-01 is no row, or stands there twice"]),
+            ("ANA-99\ta\tls", ["ANA-99 is no row"]),
+        ]
+        for text, wanted in rows:
+            self.put("docs/reference/rows.tsv", text + "\n")
+            code, out = run("rows", self.folder)
+            found = [line for line in out.splitlines() if "rows.tsv" in line and "is missing" not in line]
+            self.assertEqual((code, len(found)), (1, len(wanted)), f"{text}: {out}")
+            for part in wanted:
+                self.assertIn(part, found[0])
+            self.assertIn("ANA-02 is missing", out)
+            self.assertIn("--page", out)  # the page is not there
+
     def test_rows_are_named_by_tests_that_run(self):
         """D-52: only tests of the CI tier prove rows, this file proves none either; several rows in one name are a mistake."""
         rows = [
