@@ -105,7 +105,10 @@ def tab(b, name):
 
 
 def says(b, text, timeout=20):
-    b.until(f"document.querySelector('#said').textContent.includes({json.dumps(text)})", timeout)
+    try:
+        b.until(f"document.querySelector('#said').textContent.includes({json.dumps(text)})", timeout)
+    except TimeoutError:
+        check(False, text, "was not said, but", b.run("document.querySelector('#said').textContent"), b.said)
 
 
 def sessions(b, m):
@@ -193,6 +196,8 @@ def stopping(b, m):
     says(b, '"my window" has stopped')
     check(json.loads(m.tool("sessions", "--json").stdout)["sessions"] == [], "stopped")
     b.until("document.querySelector('#sessions-table tbody').textContent.includes('no session runs')")
+    b.until("document.querySelector('#live-table caption').textContent.includes('has ended')")
+    check('"my window" has stopped' in b.run("document.querySelector('#said').textContent"), "the live view's end leaves the message of this view")
 
 
 def sets(b, m):

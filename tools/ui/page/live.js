@@ -40,7 +40,7 @@ U.views.live = {
   async read(name, source) {
     const mine = () => this.source === source, ended = (text) => { if (mine()) this.close(text); };
     const answer = await U.fetch(`/live?session=${encodeURIComponent(name)}`, { signal: source.signal }).catch(() => null);
-    if (!answer || !answer.ok) { ended(''); U.say(answer ? await answer.text() : 'the window is closed', true); return; }
+    if (!answer || !answer.ok) { const why = answer ? await answer.text() : 'the window is closed'; ended(''); this.say(why, true); return; }
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let rest = ''; ;) {
       const { value, done } = await reader.read().catch(() => ({ done: true }));
@@ -50,7 +50,7 @@ U.views.live = {
       for (const block of blocks) {
         const kind = /^event: (.*)$/m.exec(block), data = /^data: (.*)$/m.exec(block);
         if (kind && kind[1] === 'ended') { ended(`"${name}" has ended`); return; }
-        if (kind) U.say(data[1], true);
+        if (kind) this.say(data[1], true);
         else if (data) this.take(JSON.parse(data[1]));
       }
     }
@@ -59,8 +59,11 @@ U.views.live = {
     if (this.source) this.source.abort();
     this.source = null;
     U.get('live-end').disabled = U.get('live-pause').disabled = true;
-    if (text) U.say(text);
+    if (!text) return;
+    U.get('live-table').caption.textContent = text;
+    this.say(text);
   },
+  say(text, bad) { if (U.view === 'live') U.say(text, bad); }, /* the message of another view stays */
   take(events) {
     this.total += events.length;
     if (this.paused) { this.count(); return; }
