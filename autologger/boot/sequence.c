@@ -450,13 +450,17 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
 static uint64_t buffers_for(uint64_t bytes, uint64_t buffer) { return (bytes + buffer - 1) / buffer; }
 
 /* Users share the memory in equal parts, so each part must hold twice the largest burst of one user, for the next may
- * be larger; and each processor may hold a partly filled buffer. Lost events count as one burst of one user. */
+ * be larger; and each processor may hold a partly filled buffer. Lost events count as one burst of one user. Peaks are
+ * those of a machine as busy as this one was: what is small is held whole, so that a busier one loses nothing either. */
 static uint64_t programs_need(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
+    enum { HELD_WHOLE = 4 << 20 };
     const uint64_t event = row->written ? row->bytes_written / row->written + 1 : buffer / 8;
     const uint64_t burst = row->user_peak_bytes + row->lost_ring * event, users = row->users_most ? row->users_most : 1;
     const uint64_t parts = users * buffers_for(2 * burst, buffer), all = buffers_for(2 * row->peak_bytes, buffer);
-    return (parts > all ? parts : all) + cpus;
+    const uint64_t whole = (row->bytes_written + row->lost_ring * event) * 3 / 2,
+                   least = whole <= HELD_WHOLE ? buffers_for(whole, buffer) : 0, most = parts > all ? parts : all;
+    return (most > least ? most : least) + cpus;
 }
 
 /* Kernel records wait in memory of their own. After a loss their rate is known only from the number of lost records. */
