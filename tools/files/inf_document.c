@@ -64,6 +64,93 @@ static void inf_keep(struct inf_document *d, const char *section, const char *te
         d->line[d->count++] = (struct inf_line){section, copy, number};
 }
 
+/* ---- names ---- */
+
+static int inf_name_order(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    const int c = strncasecmp(a, b, a_size < b_size ? a_size : b_size);
+    return c ? c : (a_size > b_size) - (a_size < b_size);
+}
+
+static int inf_name_compare(const void *a, const void *b)
+{
+    const struct inf_name *x = a, *y = b;
+    const int              c = inf_name_order(x->text, x->size, y->text, y->size);
+    return c ? c : (x->line > y->line) - (x->line < y->line);
+}
+
+static void inf_names_add(struct inf_document *d, struct inf_names *n, const char *text, size_t size, size_t line)
+{
+    if (n->count == n->room) {
+        const size_t     room = n->room ? n->room * 2 : 64;
+        struct inf_name *more = realloc(n->name, room * sizeof *more);
+        if (!more) {
+            d->failed = true;
+            return;
+        }
+        n->name = more;
+        n->room = room;
+    }
+    n->name[n->count++] = (struct inf_name){text, (uint32_t)size, (uint32_t)line};
+}
+
+/* The place of the first name that does not come before this one. */
+static size_t inf_names_find(const struct inf_names *n, const char *text, size_t size)
+{
+    size_t low = 0;
+    for (size_t high = n->count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (inf_name_order(n->name[middle].text, n->name[middle].size, text, size) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool inf_names_has(const struct inf_names *n, size_t at, const char *text, size_t size)
+{
+    return at < n->count && inf_name_order(n->name[at].text, n->name[at].size, text, size) == 0;
+}
+
+static void inf_names_sort(struct inf_names *n)
+{
+    if (n->count)
+        qsort(n->name, n->count, sizeof *n->name, inf_name_compare);
+}
+
+/* Files have hundreds of thousands of lines, so each name is found without a look at all lines. */
+static void inf_document_index(struct inf_document *d)
+{
+    for (size_t i = 0; i < d->count && !d->failed; i++) {
+        const struct inf_line *l = &d->line[i];
+        inf_names_add(d, &d->by_section, l->section, strlen(l->section), i);
+        if (strncasecmp(l->section, "Strings", 7) == 0 && (!l->section[7] || l->section[7] == '.'))
+            inf_names_add(d, &d->strings, l->text, strcspn(l->text, "= "), i);
+        for (const char *p = inf_entry(l, "DelReg"); p && *p; p += strspn(p, " ,")) {
+            const size_t n = strcspn(p, " ,");
+            inf_names_add(d, &d->deleted, p, n, i);
+            p += n;
+        }
+    }
+    inf_names_sort(&d->by_section);
+    inf_names_sort(&d->strings);
+    inf_names_sort(&d->deleted);
+}
+
+const struct inf_line *inf_section_next(const struct inf_document *d, const char *section, size_t *at)
+{
+    const size_t n = strlen(section), here = *at ? *at : inf_names_find(&d->by_section, section, n);
+    *at = here + 1;
+    return inf_names_has(&d->by_section, here, section, n) ? &d->line[d->by_section.name[here].line] : NULL;
+}
+
+bool inf_is_deleted(const struct inf_document *d, const char *section)
+{
+    const size_t n = strlen(section);
+    return inf_names_has(&d->deleted, inf_names_find(&d->deleted, section, n), section, n);
+}
+
 void inf_document_read(struct inf_document *d, const char *p, const char *end)
 {
     const char *section = "";
@@ -88,6 +175,7 @@ void inf_document_read(struct inf_document *d, const char *p, const char *end)
     }
     d->failed |= joined.failed;
     text_finish(&joined);
+    inf_document_index(d);
 }
 
 /* ---- fields ---- */
@@ -95,17 +183,11 @@ void inf_document_read(struct inf_document *d, const char *p, const char *end)
 /* The value of a name in [Strings], without its quotes; NULL: no such name. */
 static const char *inf_string(const struct inf_document *d, const char *name, size_t size)
 {
-    for (size_t i = 0; i < d->count; i++) {
-        const struct inf_line *l = &d->line[i];
-        if (strncasecmp(l->section, "Strings", 7) != 0 || (l->section[7] && l->section[7] != '.'))
-            continue;
-        const size_t n = strcspn(l->text, "= ");
-        if (n == size && strncasecmp(l->text, name, n) == 0) {
-            const char *equal = strchr(l->text + n, '=');
-            return equal ? equal + 1 + strspn(equal + 1, " ") : NULL;
-        }
-    }
-    return NULL;
+    const size_t at = inf_names_find(&d->strings, name, size);
+    if (!inf_names_has(&d->strings, at, name, size))
+        return NULL;
+    const char *equal = strchr(d->line[d->strings.name[at].line].text + size, '=');
+    return equal ? equal + 1 + strspn(equal + 1, " ") : NULL;
 }
 
 /* Adds [p, end) to `out` with %names% replaced, and without quotes ("" is one quote). */
@@ -181,6 +263,9 @@ void inf_document_finish(struct inf_document *d)
         free(d->line[i].text);
     for (size_t i = 0; i < d->section_count; i++)
         free(d->sections[i]);
+    free(d->by_section.name);
+    free(d->strings.name);
+    free(d->deleted.name);
     free(d->line);
     free(d->sections);
 }

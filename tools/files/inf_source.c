@@ -20,6 +20,7 @@ enum {
     INF_MAX         = 16 * 1024 * 1024,
     INF_LOOKED_AT   = 256 * 1024,
     INF_FIELDS      = 300,
+    INF_WALKED      = 100000,
     INF_NAME        = 256,
     INF_TYPE_MASK   = (int)0xFFFF0001,
     INF_DELETE      = 0x4,
@@ -43,7 +44,8 @@ struct inf {
     size_t              reg_lines, lines_room;
     unsigned            others;
     uint32_t            first_other;
-    bool                failed, any;
+    uint32_t            walked; /* lines of sections that sessions and providers name */
+    bool                failed, too_large, any;
 };
 
 /* ---- the .reg text ---- */
@@ -213,17 +215,23 @@ static void inf_row_emit(struct inf *f, const struct inf_line *l, const struct i
         inf_wrong(f, l->number, "write a number", "a value is no number", l->text);
 }
 
+/* The next line of a section. Sessions may name one section again and again: only so many lines are read. */
+static const struct inf_line *inf_walk(struct inf *f, const char *section, size_t *at)
+{
+    f->too_large |= f->walked++ >= INF_WALKED;
+    return f->failed || f->too_large ? NULL : inf_section_next(&f->doc, section, at);
+}
+
 /* All entries of a section; those that are no values are reported, but for `known`, which another loop reads. */
 static bool inf_section_emit(struct inf *f, const char *section, bool provider, const char *known,
                              char (*field)[INF_FIELD], char *made, size_t size)
 {
-    bool found = false;
-    for (size_t i = 0; i < f->doc.count; i++) {
-        const struct inf_line *l     = &f->doc.line[i];
-        const char            *value = NULL;
-        if (strcasecmp(l->section, section) != 0)
-            continue;
-        found = true;
+    bool                   found = false;
+    size_t                 at    = 0;
+    const struct inf_line *l;
+    while ((l = inf_walk(f, section, &at))) {
+        const char *value = NULL;
+        found             = true;
         for (size_t r = 0; r < sizeof inf_rows / sizeof *inf_rows && !value; r++)
             if (inf_rows[r].provider == provider && (value = inf_entry(l, inf_rows[r].entry)))
                 inf_row_emit(f, l, &inf_rows[r], value, field, made, size);
@@ -240,9 +248,10 @@ static bool inf_name_fine(const char *name) { return *name && strlen(name) < INF
 static void inf_providers(struct inf *f, const char *session, const char *section, char (*field)[INF_FIELD], char *made,
                           size_t size)
 {
-    for (size_t i = 0; i < f->doc.count; i++) {
-        const struct inf_line *l = &f->doc.line[i];
-        const char *value        = strcasecmp(l->section, section) == 0 ? inf_entry(l, "AddAutoLoggerProvider") : NULL;
+    size_t                 at = 0;
+    const struct inf_line *l;
+    while ((l = inf_walk(f, section, &at))) {
+        const char *value = inf_entry(l, "AddAutoLoggerProvider");
         struct guid guid;
         char        own[INF_FIELD];
         if (!value)
@@ -281,12 +290,10 @@ static void inf_session(struct inf *f, const struct inf_line *l, const char *val
     inf_emit(f, l->number, "[%s\\%s]", INF_AUTOLOGGER, name);
     if (!update)
         inf_emit(f, l->number, "\"Guid\"=\"%s\"", field[1]);
-    bool found = false;
+    size_t at = 0;
     if (!update)
-        found = inf_section_emit(f, section, false, "AddAutoLoggerProvider", field, made, size);
-    for (size_t i = 0; i < f->doc.count && !found; i++)
-        found = strcasecmp(f->doc.line[i].section, section) == 0;
-    if (!found)
+        inf_section_emit(f, section, false, "AddAutoLoggerProvider", field, made, size);
+    if (!inf_section_next(&f->doc, section, &at))
         inf_wrong(f, l->number, "write the section, or its name as it stands there", "there is no such section",
                   section);
     inf_providers(f, name, section, field, made, size);
@@ -296,25 +303,11 @@ static void inf_session(struct inf *f, const struct inf_line *l, const char *val
 
 static bool inf_is_addreg(const char *text)
 {
-    static const char *const roots[] = {"HKLM,", "HKCR,", "HKCU,", "HKU,", "HKR,"};
+    static const char *const roots[] = {"HKLM", "HKEY_LOCAL_MACHINE", "HKCR", "HKCU", "HKU", "HKR"};
+    const size_t             n       = strcspn(text, " ,\r\n");
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (strncasecmp(text, roots[i], strlen(roots[i])) == 0)
+        if (strncasecmp(text, roots[i], n) == 0 && !roots[i][n] && text[n + strspn(text + n, " ")] == ',')
             return true;
-    return false;
-}
-
-/* Is the section one that a DelReg directive names? */
-static bool inf_is_deleted(const struct inf *f, const char *section)
-{
-    for (size_t i = 0; i < f->doc.count; i++) {
-        const char *value = inf_entry(&f->doc.line[i], "DelReg");
-        for (const char *p = value; p && *p; p += strspn(p, " ,")) {
-            const size_t n = strcspn(p, " ,");
-            if (n == strlen(section) && strncasecmp(p, section, n) == 0)
-                return true;
-            p += n;
-        }
-    }
     return false;
 }
 
@@ -327,10 +320,10 @@ static void inf_convert(struct inf *f)
     f->failed |= !field || !made;
     if (!f->failed)
         inf_emit(f, 0, "Windows Registry Editor Version 5.00");
-    for (size_t i = 0; i < f->doc.count && !f->failed; i++) {
+    for (size_t i = 0; i < f->doc.count && !f->failed && !f->too_large; i++) {
         const struct inf_line *l     = &f->doc.line[i];
         const char            *value = NULL;
-        if (inf_is_addreg(l->text) && !inf_is_deleted(f, l->section))
+        if (inf_is_addreg(l->text) && !inf_is_deleted(&f->doc, l->section))
             inf_addreg(f, l, field, made, size);
         else if ((value = inf_entry(l, "AddAutoLogger")) || (value = inf_entry(l, "UpdateAutoLogger")))
             inf_session(f, l, value, tolower((unsigned char)*l->text) == 'u', field, made, size);
@@ -354,6 +347,11 @@ wstatus inf_convert_text(const char *document, size_t size, const char *file, st
     inf_convert(&f);
     if (f.failed || f.doc.failed || f.reg.failed)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", file);
+    else if (f.too_large)
+        st = reason_set(
+            why, W_INVALID_DATA,
+            "%s: its sessions and providers name sections of more than %d lines together. Do: divide the file", file,
+            (int)INF_WALKED);
     else if (sink->errors > before)
         st = reason_set(why, W_INVALID_DATA, "%s has mistakes", file);
     else if (!f.any)
