@@ -7,6 +7,14 @@
 #include "registry-sim/text/encoding.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool manifest_is_named(const char *path, const char *suffix)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, suffix) == 0;
+}
 
 /* A text in any encoding: MOF and TMF files of Windows are UTF-16 or its code page. */
 static wstatus manifest_text_read(const struct file_bytes *f, const char *path, struct manifest_problems *problems,
@@ -20,9 +28,10 @@ static wstatus manifest_text_read(const struct file_bytes *f, const char *path, 
 
     if (st)
         return st;
-    if (tmf_is(text, size))
+    const bool xml = size && text[strspn(text, " \t\r\n")] == '<';
+    if (tmf_is(text, size) || (!xml && manifest_is_named(path, ".tmf")))
         st = tmf_read(text, size, path, problems, &m, why);
-    else if (mof_is(text, size))
+    else if (mof_is(text, size) || (!xml && manifest_is_named(path, ".mof")))
         st = mof_read(text, size, path, problems, &m, why);
     else
         st = manifest_read(f->data, f->size, path, problems, &m, why);

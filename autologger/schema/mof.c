@@ -110,7 +110,24 @@ static int mof_map(struct mof_file *f, struct manifest_provider *p, const struct
     return (int)p->maps.count - 1;
 }
 
-/* A provider class: its property Flags names the flags of its control GUID. */
+/* A name of a property with its number: of the bits of Flags, of the values of Level. False: no more. */
+static bool mof_item(const struct mof_property *from, bool bits, unsigned i, struct manifest_item *out)
+{
+    const struct mof_qualifier *names   = mof_qualifier_find(&from->qualifiers, "Values");
+    const struct mof_qualifier *numbers = mof_qualifier_find(&from->qualifiers, "ValueMap");
+    names                               = names ? names : mof_qualifier_find(&from->qualifiers, "DefineValues");
+    if (!names || i >= names->values.count || i >= MOF_FLAGS_MAX)
+        return false;
+    const bool known = numbers && i < numbers->values.count && numbers->values.at[i].is_number;
+    *out             = (struct manifest_item){.name  = names->values.at[i].text,
+                                              .value = known  ? numbers->values.at[i].number
+                                                       : bits ? UINT64_C(1) << i
+                                                              : i,
+                                              .line  = from->line};
+    return true;
+}
+
+/* A provider class: its property Flags names the flags of its control GUID, Level its levels. */
 static void mof_provider(struct mof_file *f, struct manifest *m, const struct mof_class *c)
 {
     struct guid guid;
@@ -123,21 +140,17 @@ static void mof_provider(struct mof_file *f, struct manifest *m, const struct mo
     p->name = c->name;
     p->line = c->line;
     for (unsigned i = 0; i < c->properties.count; i++) {
-        const struct mof_property  *flags = &c->properties.at[i];
-        const struct mof_qualifier *names = mof_qualifier_find(&flags->qualifiers, "Values");
-        const struct mof_qualifier *bits  = mof_qualifier_find(&flags->qualifiers, "ValueMap");
-        names                             = names ? names : mof_qualifier_find(&flags->qualifiers, "DefineValues");
-        if (strcasecmp(flags->name, "Flags") != 0 || !names)
+        const struct mof_property *own  = &c->properties.at[i];
+        const bool                 bits = strcasecmp(own->name, "Flags") == 0;
+        struct manifest_item       item, *new;
+        if (!bits && strcasecmp(own->name, "Level") != 0)
             continue;
-        for (unsigned k = 0; k < names->values.count && k < MOF_FLAGS_MAX; k++) {
-            struct manifest_item *item = pool_push(f->pool, &p->keywords);
-            if (item)
-                *item = (struct manifest_item){.name  = names->values.at[k].text,
-                                               .value = bits && k < bits->values.count && bits->values.at[k].is_number
-                                                            ? bits->values.at[k].number
-                                                            : UINT64_C(1) << k,
-                                               .line  = flags->line};
-        }
+        for (unsigned k = 0; mof_item(own, bits, k, &item); k++)
+            if (bits || item.value <= UINT8_MAX) {
+                new = bits ? pool_push(f->pool, &p->keywords) : pool_push(f->pool, &p->levels);
+                if (new)
+                    *new = item;
+            }
     }
 }
 
@@ -155,6 +168,10 @@ static bool mof_type_of(const struct mof_property *p, struct manifest_field *out
     const char *extension = mof_qualifier_text(&p->qualifiers, "Extension");
     const char *ending    = mof_qualifier_text(&p->qualifiers, "StringTermination");
 
+    if (extension && strcasecmp(extension, "NoPrint") == 0) { /* about its show alone, not its bytes */
+        extension = NULL;
+        out->flags |= FIELD_HIDDEN;
+    }
     if (mof_qualifier_find(&p->qualifiers, "Pointer") || mof_qualifier_find(&p->qualifiers, "PointerType")) {
         out->in = IN_POINTER;
         return true;
@@ -188,6 +205,22 @@ static bool mof_type_of(const struct mof_property *p, struct manifest_field *out
     return false;
 }
 
+/* Format("s") makes an array of characters one text, of as many characters; without a number up to its NUL. */
+static void mof_text_of(const struct mof_property *p, struct manifest_field *out)
+{
+    const bool wide = strcasecmp(p->type, "char16") == 0;
+    if (!p->array || !mof_is_format(p, "s") || (!wide && out->in != IN_UINT8 && out->in != IN_INT8))
+        return;
+    out->in  = wide ? IN_UNICODESTRING : IN_ANSISTRING;
+    out->out = OUT_STRING;
+    if (out->flags & (FIELD_FIXED_COUNT | FIELD_COUNT_OF)) {
+        out->length = out->count;
+        out->flags ^=
+            out->flags & FIELD_FIXED_COUNT ? FIELD_FIXED_COUNT | FIELD_FIXED_LENGTH : FIELD_COUNT_OF | FIELD_LENGTH_OF;
+    }
+    out->count = 1;
+}
+
 /* The number of elements of an array: in the brackets, in Max, or in another property. */
 static void mof_count(const struct mof_property *p, const struct manifest_template *t, struct manifest_field *out)
 {
@@ -208,7 +241,7 @@ static void mof_count(const struct mof_property *p, const struct manifest_templa
     if (n) {
         out->flags |= FIELD_FIXED_COUNT;
         out->count = (uint16_t)n;
-    } else { /* what is left, as bytes */
+    } else if (!mof_is_format(p, "s")) { /* what is left, as bytes */
         out->in  = IN_BINARY;
         out->out = OUT_HEXBINARY;
         out->flags |= FIELD_TO_END;
@@ -245,12 +278,13 @@ static void mof_fields(struct mof_file *f, struct manifest_provider *p, const st
                  .name = from->name, .count = 1, .map = MANIFEST_NONE, .parent = MANIFEST_NONE, .line = from->line};
         if (!mof_type_of(from, &field)) {
             mof_wrong(f, false, from->line, "use a type and an Extension that Microsoft documents for traces",
-                      "%s.%s: how a %s is stored is not known: it and what follows stay bytes", c->name, from->name,
-                      from->type);
+                      "%s.%s: how the type %s is stored is not known: it and what follows stay bytes", c->name,
+                      from->name, from->type);
             t->cut = true;
             return;
         }
         mof_count(from, t, &field);
+        mof_text_of(from, &field);
         field.map                  = mof_map(f, p, from, c->name);
         struct manifest_field *own = pool_push(f->pool, &t->fields);
         if (own)
@@ -389,6 +423,10 @@ static void mof_classes(struct mof_file *f, struct manifest *m)
             mof_class_provider(f, m, line[0], &guid);
         else if (n > 2)
             mof_event(f, m, line, n);
+        else if (mof_qualifier_find(&f->classes.at[i].qualifiers, "EventType"))
+            mof_wrong(f, false, f->classes.at[i].line, "put the classes from EventTrace to it into the file",
+                      "class %s has an EventType, and its parents up to EventTrace are not in the file: it is left out",
+                      f->classes.at[i].name);
     }
 }
 

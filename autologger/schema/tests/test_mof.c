@@ -73,7 +73,7 @@ static const char shop[] =
     "[Dynamic : ToInstance, Description(\"A shop\") : Amended, Guid(\"{5ea7c0de-0020-4a5b-8c6d-111111111111}\"), locale(1033)]\n"
     "class ShopTrace : EventTrace\n{\n"
     "  [Description(\"Enable Flags\"), ValueMap{\"0x1\", \"0x10\"}, DefineValues{\"SHOP_ORDERS\", \"SHOP_STOCK\"}] uint32 Flags;\n"
-    "  [Description(\"Levels\")] uint32 Level = 5;\n};\n"
+    "  [Description(\"Levels\"), ValueMap{\"0x1\", \"4\"}, Values{\"SHOP_FATAL\", \"SHOP_NOTE\"}] uint32 Level = 5;\n};\n"
     "[Dynamic, Guid(\"" CLASS_GUID "\"), EventVersion(1)] class Order_V1 : ShopTrace {};\n"
     "[EventType{1, 2}, EventTypeName{\"Start\", \"End\"}] class Order_V1_Types : Order_V1\n{\n"
     "  [WmiDataId(1), read] uint32 Number;\n};\n"
@@ -100,6 +100,9 @@ static void a_provider(void **state)
     assert_int_equal(m->providers.at[0].keywords.count, 2);
     assert_string_equal(m->providers.at[0].keywords.at[1].name, "SHOP_STOCK");
     assert_int_equal(m->providers.at[0].keywords.at[1].value, 0x10);
+    assert_int_equal(m->providers.at[0].levels.count, 2);
+    assert_string_equal(m->providers.at[0].levels.at[1].name, "SHOP_NOTE");
+    assert_int_equal(m->providers.at[0].levels.at[1].value, 4);
     assert_string_equal(decoded(m, CLASS_GUID, 1, 1, payload, 4), "Order/Start Number=42 ");
     assert_string_equal(decoded(m, CLASS_GUID, 2, 0, payload, sizeof payload),
                         "Order/End Number=0x2a Way=Phone Customer=A\303\244 ");
@@ -161,7 +164,9 @@ static void every_type(void **state)
         {"[Extension(\"Sid\")] object V", "\0\0\0\0\0\0\0\0", 4, "V= "},
         {"[Extension(\"RString\")] object V", "ab\0", 3, "V=ab "},
         {"[Extension(\"RWString\")] object V", "a\0b\0\0\0", 6, "V=ab "},
-        {"[Extension(\"NoPrint\")] uint8 V", "\7", 1, "V=7 "},
+        {"[Extension(\"NoPrint\")] uint8 V", "\7", 1, ""},
+        {"[Extension(\"NoPrint\")] uint32 H; uint8 V", "\7\0\0\0\5", 5, "V=5 "},
+        {"[Extension(\"Variant\")] object V; uint8 W", "\2\0\0\0\xAB\xCD\5", 7, "V=abcd W=5 "},
         {"string V", "ab\0", 3, "V=ab "},
         {"[Format(\"w\")] string V", "a\0b\0\0\0", 6, "V=ab "},
         {"[StringTermination(\"Counted\")] string V", "\2\0ab", 4, "V=ab "},
@@ -171,6 +176,11 @@ static void every_type(void **state)
         {"[StringTermination(\"NotCounted\")] string V", "ab", 2, "V=ab "},
         {"[StringTermination(\"NotCounted\"), Format(\"w\")] string V", "a\0b\0", 4, "V=ab "},
         {"uint8 V[3]", "\1\2\3", 3, "V[0]=1 V[1]=2 V[2]=3 "},
+        {"[Format(\"s\")] uint8 V[4]; uint8 W", "ab\0\0\5", 5, "V=ab W=5 "},
+        {"[Format(\"s\")] char16 V[3]; uint8 W", "a\0b\0\0\0\5", 7, "V=ab W=5 "},
+        {"[Format(\"s\"), Max(2)] uint8 V[]; uint8 W", "ab\5", 3, "V=ab W=5 "},
+        {"[Format(\"s\")] uint8 V[]; uint8 W", "ab\0\5", 4, "V=ab W=5 "},
+        {"uint32 N; [Format(\"s\"), WmiSizeIs(\"N\")] uint8 V[]; uint8 W", "\2\0\0\0ab\5", 7, "N=2 V=ab W=5 "},
         {"[Max(2)] uint16 V[]", "\1\0\2\0", 4, "V[0]=1 V[1]=2 "},
         {"uint16 V[]", "\1\0\2\0\3\0", 6, "V=010002000300 "},
         {"uint32 N; [WmiSizeIs(\"N\")] uint8 V[]", "\2\0\0\0\5\6", 6, "N=2 V[0]=5 V[1]=6 "},
@@ -212,6 +222,9 @@ static void wrong(void **state)
         {"[Guid(\"abc\n\")] class X {};", "2: the end of a qualifier's values is missing before \"\")] class X {};\"\n",
          W_INVALID_DATA},
         {"class Y : Z { uint32 A; };\n", "", W_INVALID_DATA},
+        {"[EventType(1)] class Y : Z { uint32 A; };\n",
+         "1: class Y has an EventType, and its parents up to EventTrace are not in the file: it is left out\n",
+         W_INVALID_DATA},
         {"class A : B {}; class B : A {};\n", "", W_INVALID_DATA},
         {"[Guid(\"{5ea7c0de-0020-4a5b-8c6d-111111111111}\")] class P : EventTrace {};\n[Guid(\"" CLASS_GUID
          "\")] class C : P {};\n[EventType(300)] class E : C {};\n",
@@ -221,7 +234,7 @@ static void wrong(void **state)
          "3: class E has no EventType\n", W_SUCCESS},
         {"[Guid(\"{5ea7c0de-0020-4a5b-8c6d-111111111111}\")] class P : EventTrace {};\n[Guid(\"" CLASS_GUID
          "\")] class C : P {};\n[EventType(1)] class E : C {\n datetime When; uint32 N; };\n",
-         "4: E.When: how a datetime is stored is not known: it and what follows stay bytes\n", W_SUCCESS},
+         "4: E.When: how the type datetime is stored is not known: it and what follows stay bytes\n", W_SUCCESS},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
