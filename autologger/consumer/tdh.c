@@ -393,6 +393,8 @@ TDHSTATUS TdhUnloadManifest(PWSTR manifest)
     TDHSTATUS st = ERROR_NOT_ENOUGH_MEMORY;
     if ((set = tdh_lock())) {
         st = schema_set_remove(set, SCHEMA_MANIFEST, path) ? ERROR_SUCCESS : ERROR_NOT_FOUND;
+        if (!st)
+            tdh_formats_forget(path);
         tdh_unlock();
     }
     free(path);

@@ -11,4 +11,6 @@ TDHSTATUS tdh_describe(const EVENT_RECORD *record, ULONG count, const TDH_CONTEX
                        const struct schema_event **out);
 /* Loads the TMF files that the contexts or $TRACE_FORMAT_SEARCH_PATH name, each once. Lock held. */
 void tdh_formats_load(struct schema_set *set, const struct guid *message, ULONG count, const TDH_CONTEXT *context);
+/* A file is unloaded: it is read again when a context names it. Lock held. */
+void tdh_formats_forget(const char *path);
 #endif

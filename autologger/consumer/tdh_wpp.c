@@ -3,6 +3,7 @@
 #include "autologger/consumer/tdh_describe.h"
 #include "autologger/consumer/wide_text.h"
 #include "autologger/consumer/wpp_text.h"
+#include "autologger/schema/hash_index.h"
 #include "autologger/schema/message.h"
 #include "autologger/schema/tmf.h"
 #include "registry-sim/win32/utf16.h"
@@ -10,23 +11,70 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { TDH_WPP_PATH = 4096, TDH_WPP_FILES = 256, TDH_WPP_GUID = 36, TDH_WPP_WORD = 512 };
+enum { TDH_WPP_PATH = 4096, TDH_WPP_GUID = 36, TDH_WPP_WORD = 512 };
 
 /* ---- where the formats are ---- */
 
-static char    *tdh_wpp_loaded[TDH_WPP_FILES]; /* paths; a file that could not be read is not tried again */
-static unsigned tdh_wpp_count;
+static struct tdh_wpp_file {
+    char *path;
+    bool  tried; /* a file that could not be read is not tried again */
+} * tdh_wpp_files;
+static uint32_t          tdh_wpp_count, tdh_wpp_room;
+static struct hash_index tdh_wpp_paths;
+
+static uint64_t tdh_wpp_hash(const void *ctx, uint32_t number)
+{
+    (void)ctx;
+    return hash_index_hash(tdh_wpp_files[number].path, strlen(tdh_wpp_files[number].path), 0);
+}
+
+static bool tdh_wpp_same(const void *ctx, uint32_t number, const void *path)
+{
+    (void)ctx;
+    return strcmp(tdh_wpp_files[number].path, path) == 0;
+}
+
+/* The file's entry, made if there is none; NULL: no memory. */
+static struct tdh_wpp_file *tdh_wpp_file_of(const char *path)
+{
+    static const struct hash_index_of of = {tdh_wpp_hash, tdh_wpp_same};
+    uint32_t *slot = hash_index_slot(&tdh_wpp_paths, &of, NULL, hash_index_hash(path, strlen(path), 0), path);
+
+    if (!slot || *slot)
+        return slot ? &tdh_wpp_files[*slot - 1] : NULL;
+    if (tdh_wpp_count == tdh_wpp_room) {
+        const uint32_t       room = tdh_wpp_room ? tdh_wpp_room * 2 : 16;
+        struct tdh_wpp_file *more = realloc(tdh_wpp_files, room * sizeof *more);
+        if (!more)
+            return NULL;
+        tdh_wpp_files = more;
+        tdh_wpp_room  = room;
+    }
+    struct tdh_wpp_file *f = &tdh_wpp_files[tdh_wpp_count];
+    *f                     = (struct tdh_wpp_file){.path = strdup(path)};
+    if (!f->path)
+        return NULL;
+    *slot = ++tdh_wpp_count;
+    return f;
+}
 
 static void tdh_wpp_load(struct schema_set *set, const char *path)
 {
     struct reason why;
-    for (unsigned i = 0; i < tdh_wpp_count; i++)
-        if (strcmp(tdh_wpp_loaded[i], path) == 0)
-            return;
-    if (access(path, R_OK) < 0 || tdh_wpp_count == TDH_WPP_FILES || !(tdh_wpp_loaded[tdh_wpp_count] = strdup(path)))
+    if (access(path, R_OK) < 0)
         return;
-    tdh_wpp_count++;
-    tdh_manifest_load(set, path, &why);
+    struct tdh_wpp_file *f = tdh_wpp_file_of(path);
+    if (f && !f->tried) {
+        f->tried = true;
+        tdh_manifest_load(set, path, &why);
+    }
+}
+
+void tdh_formats_forget(const char *path)
+{
+    struct tdh_wpp_file *f = tdh_wpp_file_of(path);
+    if (f)
+        f->tried = false;
 }
 
 /* {GUID}.tmf in each folder of a list; Windows' separator, or ours. */

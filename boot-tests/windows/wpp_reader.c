@@ -84,6 +84,14 @@ int main(int argc, char **argv)
     log.LogFileName         = file;
     log.ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD;
     log.EventRecordCallback = see;
-    TRACEHANDLE handle      = OpenTraceW(&log);
-    return handle == INVALID_PROCESSTRACE_HANDLE || ProcessTrace(&handle, 1, NULL, NULL);
+    for (int again = 0; again < 2; again++) { /* a file that was unloaded is read again where a context names it */
+        TRACEHANDLE handle = OpenTraceW(&log);
+        if (handle == INVALID_PROCESSTRACE_HANDLE || ProcessTrace(&handle, 1, NULL, NULL))
+            return 1;
+        CloseTrace(handle);
+        if (strcmp(argv[2], "file") != 0)
+            break;
+        printf("unloaded %u\n", (unsigned)TdhUnloadManifest(place));
+    }
+    return 0;
 }
