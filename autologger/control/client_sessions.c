@@ -7,6 +7,28 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A refusal for want of rights as what is wanted, and how root gives it. `provider` NULL: the session's alone. */
+static wstatus client_denied(wstatus st, const char *name, const char *right, const struct guid *provider,
+                             struct reason *why)
+{
+    const unsigned uid    = geteuid();
+    const char    *plural = strchr(right, ',') ? "s" : "";
+    const char    *shown  = strchr(name, '\'') ? "NAME" : name; /* a command that another user could have made */
+    char           guid[GUID_TEXT_SIZE];
+    if (st != W_ACCESS_DENIED || !uid || !*name) /* root of another namespace has the rights of everybody */
+        return st;
+    if (!provider)
+        return reason_set(
+            why, st,
+            "uid %u needs the right%s %s on the session \"%s\". Do: as root, autologger access '%s' --allow %u=%s", uid,
+            plural, right, name, shown, uid, right);
+    guid_format(provider, guid);
+    return reason_set(why, st,
+                      "uid %u needs the right%s %s on the session \"%s\" and on the provider %s. Do: as root, "
+                      "autologger access '%s' --allow %u=%s; autologger access '%s' --allow %u=%s",
+                      uid, plural, right, name, guid, shown, uid, right, guid, uid, right);
+}
+
 /* A request about one session, answered by exactly one row (`out` NULL: the answer need hold none). */
 static wstatus session_ask(struct control_client *c, enum ctl_type type, const char *name, int wait_ms,
                            struct ctl_session_info *out, struct reason *why)
@@ -19,7 +41,7 @@ static wstatus session_ask(struct control_client *c, enum ctl_type type, const c
     if ((st = client_ask(c, &r.header, least, wait_ms, why))) {
         if (st == W_WMI_INSTANCE_NOT_FOUND)
             reason_set(why, st, "no session named \"%s\" is running", name);
-        return st;
+        return client_denied(st, name, type == CTL_QUERY ? "query" : "enable", NULL, why);
     }
     if (!out)
         return W_SUCCESS;
@@ -51,9 +73,10 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
     return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
-/* Sends `request`. An answer with an error Status has the reason as its text. */
-static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out,
-                        struct reason *why)
+/* Sends `request`. An answer with an error Status has the reason as its text, but where a right is missing: `right` on
+ * the session `name`; NULL: the text is always there. */
+static wstatus told_ask(struct control_client *c, struct ctl_header *request, const char *name, const char *right,
+                        struct ctl_update_answer *out, struct reason *why)
 {
     wstatus st = client_ask(c, request, sizeof(struct ctl_header), WAIT_LONG_MS, why);
     if (c->size >= sizeof *out && (!st || ((const struct ctl_header *)(const void *)c->buffer)->status == st)) {
@@ -64,6 +87,8 @@ static wstatus told_ask(struct control_client *c, struct ctl_header *request, st
             reason_set(why, st, "%s", out->text);
     } else if (!st) {
         st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
+    } else if (right) {
+        client_denied(st, name, right, NULL, why);
     }
     return st;
 }
@@ -77,7 +102,7 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
         return st;
     memcpy(r->name, named.name, sizeof r->name);
     r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_UPDATE};
-    return told_ask(c, &r->header, out, why);
+    return told_ask(c, &r->header, name, "enable,realtime,ondisk", out, why);
 }
 
 wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out,
@@ -106,7 +131,7 @@ wstatus control_start_for(struct control_client *c, const void *snapshot, size_t
     memcpy(r + 1, snapshot, size);
     if (filter)
         memcpy((uint8_t *)(r + 1) + at, processes, filter);
-    wstatus st = told_ask(c, &r->header, out, why);
+    wstatus st = told_ask(c, &r->header, NULL, NULL, out, why);
     free(r);
     return st;
 }
@@ -125,7 +150,7 @@ wstatus control_file(struct control_client *c, const char *name, const char *fil
     memcpy(r.name, named.name, sizeof r.name);
     if (file)
         memcpy(r.file, file, strlen(file) + 1);
-    st = told_ask(c, file ? &r.header : &named.header, out, why);
+    st = told_ask(c, file ? &r.header : &named.header, name, file ? "ondisk" : "enable,realtime,ondisk", out, why);
     if (st == W_WMI_INSTANCE_NOT_FOUND)
         reason_set(why, st, "no session named \"%s\" is running", name);
     return st;
@@ -165,11 +190,21 @@ wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_requ
         return reason_set(why, st, "no session named \"%s\" is running", name);
     if (st == W_WMI_GUID_NOT_FOUND)
         return reason_set(why, st, "the provider is not enabled in session \"%s\"", name);
-    if (st == W_NOT_SUPPORTED && r->property)
+    if (st == W_INVALID_PARAMETER && guid_equal(&r->provider, &(const struct guid)CTL_SYSTEM_TRACE))
+        return reason_set(why, st,
+                          "the kernel is no provider that is enabled: its events are those of the session's flags. "
+                          "Do: autologger update '%s' --flags FLAGS",
+                          name);
+    const uint32_t unknown = r->property & ~(uint32_t)PROPERTY_KNOWN;
+    if (st == W_NOT_SUPPORTED && unknown)
         return reason_set(why, st,
                           "EnableProperty 0x%x: its bits 0x%x do not work in this version; nothing was changed",
-                          r->property, r->property & ~(uint32_t)PROPERTY_KNOWN);
-    return st;
+                          r->property, unknown);
+    if (st == W_NOT_SUPPORTED)
+        return reason_set(
+            why, st,
+            "the provider is of the older API or of WPP, which filter by themselves: it takes level and flags alone. Do: leave out filters and properties");
+    return client_denied(st, name, "enable", &r->provider, why);
 }
 
 /* ---- CTL_ACCESS ---- */
@@ -242,7 +277,7 @@ wstatus control_consume(struct control_client *c, const char *name, struct ctl_c
         reason_set(why, st, "no real-time session named \"%s\" is running", name);
     if (!st)
         memcpy(out, c->buffer, sizeof *out);
-    return st;
+    return client_denied(st, name, "consume", NULL, why);
 }
 
 wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r,

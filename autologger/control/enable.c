@@ -321,8 +321,8 @@ static wstatus enable_request(struct control_server *v, unsigned c, const void *
     struct session *s = table_find(v->table, name);
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
-    if (m->code > CTL_CODE_CAPTURE_STATE)
-        return W_INVALID_PARAMETER;
+    if (m->code > CTL_CODE_CAPTURE_STATE || guid_equal(&m->provider, &(const struct guid)CTL_SYSTEM_TRACE))
+        return W_INVALID_PARAMETER; /* kernel events are asked for by EnableFlags */
     if (!(s->state->private_pid && server_session_granted(v, c, s, ACCESS_GUID_ENABLE)) &&
         !server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
         return W_ACCESS_DENIED;

@@ -1,5 +1,6 @@
 #include "autologger/control/rights.h"
 
+#include "autologger/wire/control.h"
 #include "registry-sim/win32/sha256.h"
 
 #include <grp.h>
@@ -14,10 +15,7 @@ static const struct guid default_object      = {0x0811c1af,
                                                 0x7a07,
                                                 0x4a06,
                                                 {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
-static const struct guid rights_system_trace = {0x9e814aad,
-                                                0x3204,
-                                                0x11d2,
-                                                {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+static const struct guid rights_system_trace = CTL_SYSTEM_TRACE;
 
 enum { GROUPS_MOST = 65536 };
 #define SID_SYSTEM "S-1-5-18"

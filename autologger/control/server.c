@@ -252,10 +252,8 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
 
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted)
 {
-    /* SystemTraceControlGuid: kernel events also need rights on it */
-    static const struct guid system_trace = {
-        0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
-    const bool kernel = s->state->kernel || s->state->tracepoint_count;
+    static const struct guid system_trace = CTL_SYSTEM_TRACE; /* kernel events also need rights on it */
+    const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
     /* a program's own session; a part belongs to the whole's controller */
     const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART;
     if (own)

@@ -153,12 +153,11 @@ static wstatus may_name(const struct control_server *v, unsigned c, const char *
 
 static wstatus has_rights(void *ctx, const struct plan *plan, struct reason *why)
 {
-    static const struct guid system_trace = {
-        0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
-    struct starter *s = ctx;
-    char            text[GUID_TEXT_SIZE];
-    const uint32_t  uid    = s->v->state->connection[s->c].uid;
-    const uint32_t  wanted = ACCESS_GUID_ENABLE |
+    static const struct guid system_trace = CTL_SYSTEM_TRACE;
+    struct starter          *s            = ctx;
+    char                     text[GUID_TEXT_SIZE];
+    const uint32_t           uid    = s->v->state->connection[s->c].uid;
+    const uint32_t           wanted = ACCESS_GUID_ENABLE |
                             (plan->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
                             (plan->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
     bool kernel = plan->kernel;

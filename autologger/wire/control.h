@@ -10,6 +10,12 @@
 
 #include <stdint.h>
 
+/* SystemTraceControlGuid, as an initializer: the object with the rights to kernel events. */
+#define CTL_SYSTEM_TRACE \
+    { \
+        0x9e814aad, 0x3204, 0x11d2, { 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39 } \
+    }
+
 enum { CTL_VERSION = 1, CTL_MAX = 65536, CTL_NAME = 256, CTL_PATH = 1024 };
 
 /* The daemon's sockets, by their file names. Each has its own queue of connections, so that no other user can fill

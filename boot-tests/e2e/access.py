@@ -121,7 +121,7 @@ def on_disk(m):
     os.mkdir(folder)
     os.chown(folder, OTHER, OTHER)
     r = tool_as(m, OTHER, "snapshot", "ours", "-o", "theirs/copy.etl", expect=111)
-    check("access was denied" in r.stderr and not os.listdir(folder), r.stderr, os.listdir(folder))
+    check("needs the right ondisk" in r.stderr and not os.listdir(folder), r.stderr, os.listdir(folder))
     m.tool("access", "ours", "--allow", f"{OTHER}=ondisk")
     tool_as(m, OTHER, "snapshot", "ours", "-o", "theirs/copy.etl")
     check(os.listdir(folder) == ["copy.etl"], os.listdir(folder))
@@ -132,7 +132,7 @@ def real_time(m):
     """SEC-07: which users may read a real-time session."""
     tool_as(m, MEMBER, "start", "live", "--real-time", "--provider", PROVIDER, groups=[GROUP])
     r = tool_as(m, OTHER, "watch", "live", expect=111)
-    check("access was denied" in r.stderr and r.stdout == "", "a consumer without the right", r.stdout, r.stderr)
+    check("needs the right consume" in r.stderr and r.stdout == "", "a consumer without the right", r.stdout, r.stderr)
     p, _ = m.writer(70, 5, user=OTHER, wait_ms=500)
     r = tool_as(m, MEMBER, "watch", "live", "--count", "5", "--json", groups=[GROUP])
     check(p.wait(20) == 0, "the writer")
@@ -170,9 +170,36 @@ def who_starts(m):
     real_time(m)
 
 
+def advice(m):
+    """A refusal names the right, and the command that it advises is enough."""
+    m.tool("start", "desk", "--real-time", "-o", "desk.etl", "--provider", PROVIDER)
+    for words in (("flush", "desk"), ("enable", "desk", PROVIDER), ("watch", "desk"), ("disable", "desk", PROVIDER),
+                  ("update", "desk", "--flush-timer", "3"), ("snapshot", "desk", "-o", "x.etl"), ("stop", "desk")):
+        r = tool_as(m, OTHER, *words, expect=111)
+        check(f"uid {OTHER} needs the right" in r.stderr and "Do: as root, autologger access 'desk'" in r.stderr, words, r.stderr)
+        lines = r.stderr.split("Do: as root, ")[1].split(". (5")[0]
+        done = subprocess.run(["sh", "-ec", lines], env=dict(m.env, PATH=BUILD + ":" + os.environ["PATH"]), capture_output=True, text=True, timeout=60)
+        check(done.returncode == 0, words, lines, done.stdout, done.stderr)
+        r = subprocess.run(["timeout", "2", os.path.join(BUILD, "autologger"), *words], env=m.env, user=OTHER, group=OTHER, extra_groups=[],
+                           capture_output=True, text=True, timeout=60)
+        check("ERROR_ACCESS_DENIED" not in r.stderr or words[0] == "snapshot", words, lines, r.stderr)  # a file of theirs has no place in the log folder
+        for name in ("desk", PROVIDER):
+            m.tool("access", name, "--reset", expect=None)
+    m.tool("start", "desk", "-o", "desk2.etl")
+    r = m.tool("enable", "desk", "{9e814aad-3204-11d2-9a82-006008a86939}", expect=1)
+    check("kernel is no provider" in r.stderr and "update 'desk' --flags" in r.stderr, r.stderr)
+    m.tool("start", "o'desk", "-o", "desk3.etl")
+    r = tool_as(m, OTHER, "stop", "o'desk", expect=111)
+    check("autologger access 'NAME'" in r.stderr, "a name that would end the quotes of a command", r.stderr)
+    for name in ("desk", "o'desk"):
+        m.tool("stop", name)
+    check(m.tool("access", PROVIDER).stdout.startswith(PROVIDER + ":"), "a GUID is shown once")
+
+
 with Machine() as m:
     os.chmod(m.dir, 0o755)
     m.start()
+    advice(m)
     secure(m)
     open_by_default(m)
     kept(m)

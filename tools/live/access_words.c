@@ -1,6 +1,7 @@
 #include "tools/live/access_words.h"
 
 #include "autologger/control/access.h"
+#include "autologger/wire/control.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -28,7 +29,7 @@ static const struct {
     struct guid guid;
 } objects[] = {
     {"default", {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}}},
-    {"kernel", {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}},
+    {"kernel", CTL_SYSTEM_TRACE},
 };
 
 const char *access_object_name(const struct guid *object)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     IN_ANSISTRING = 2,
@@ -169,7 +170,15 @@ wstatus typed_provider_open(struct typed_provider *p, const char *provider, cons
     if (st)
         return st;
     REGHANDLE handle = 0;
-    if ((st = EventRegister(&id, NULL, NULL, &handle)))
+    if ((st = EventRegister(&id, NULL, NULL, &handle)) == W_ACCESS_DENIED && geteuid()) {
+        char guid[GUID_TEXT_SIZE];
+        guid_format((const struct guid *)&id, guid);
+        return reason_set(
+            why, st,
+            "uid %u may not register the provider \"%s\". Do: as root, autologger access '%s' --allow %u=register",
+            (unsigned)geteuid(), provider, guid, (unsigned)geteuid());
+    }
+    if (st)
         return reason_set(why, st, "the provider \"%s\" could not be registered", provider);
     p->handle = handle;
     EventSetInformation(handle, EventProviderSetTraits, p->traits, (ULONG)p->traits_size);

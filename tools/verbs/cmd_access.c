@@ -172,7 +172,9 @@ static wstatus access_show(struct access_place *p, const struct guid *object, co
         json_array_end(j);
         json_object_end(j);
     } else {
-        visible_printf(stdout, "%s%s%s: %s\n", name ? name : "", name ? " " : "", guid,
+        struct guid typed; /* a GUID that was typed is no name */
+        const bool  named = name && !guid_parse(name, &typed);
+        visible_printf(stdout, "%s%s%s: %s\n", named ? name : "", named ? " " : "", guid,
                        own ? "rights of its own" : "the default");
         text_table_init(&t, titles);
         for (unsigned i = 0; security_entry_get(bytes, size, i, &e); i++) {
