@@ -329,6 +329,10 @@ static wstatus stranger(void *ctx, const struct regvalue *value)
     const char       *near = value_find(s->scope, value->name) ? NULL : value_suggest(s->scope, value->name);
     char              advice[128];
 
+    if (value_find(s->scope, value->name) == &value_rows[VALUE_AGE_LIMIT])
+        condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line,
+                      "write it as FlushThreshold, or remove it",
+                      "AgeLimit is not read, as on Windows: a controller's field of that name is FlushThreshold");
     if (value_find(s->scope, value->name) == &value_rows[VALUE_MAXIMUM_FILE_SIZE])
         condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line,
                       "write it as MaxFileSize",
