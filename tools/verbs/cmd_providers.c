@@ -514,6 +514,7 @@ int cmd_providers(int argc, char **argv)
         {"registered", OPT_REGISTERED, NULL, 0,
          "providers of programs: registered now, or enabled by a session that runs", 0},
         {"installed", OPT_INSTALLED, NULL, 0, "providers that are built in, or whose manifest is installed", 0},
+        OPT_STORE,
         OPT_RUNTIME_DIR,
         OPT_JSON,
         {0}};
