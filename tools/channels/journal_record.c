@@ -84,7 +84,8 @@ wstatus journal_connect(const char *path, int *fd, struct reason *why)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
-    return reason_set(why, wstatus_from_errno(error), "%s: %s. Do: start systemd-journald", path, strerror(error));
+    return reason_set(why, error == ECONNREFUSED ? W_FILE_NOT_FOUND : wstatus_from_errno(error),
+                      "nothing reads %s: %s. Do: start systemd-journald", path, strerror(error));
 }
 
 /* The journal reads a sealed file as it reads a datagram. */
