@@ -3,6 +3,7 @@
 #include "autologger/provider/classic.h"
 
 #include "autologger/ring/classic.h"
+#include "autologger/ring/fastpath.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,10 +166,10 @@ static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h,
     const struct ring_view *view   = __atomic_load_n(&al_views[(uint16_t)handle % SHM_SESSIONS], __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < count; i++)
         total += piece[i].size;
-    if (total > ETL_MAX_EVENT - sizeof *h)
-        return ERROR_ARITHMETIC_OVERFLOW;
     if (!view)
         return ERROR_INVALID_HANDLE;
+    if (total > ETL_MAX_EVENT - sizeof *h)
+        return ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
     h->header_type = sizeof(void *) == 8 ? ETL_EVENT64 : ETL_EVENT32;
     h->marker      = ETL_MARKER;
     h->flags       = SHM_CLASSIC;
@@ -274,9 +275,9 @@ ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID Messa
         const size_t size = va_arg(MessageArgList, size_t);
         if (count == MESSAGE_PIECES)
             return ERROR_INVALID_PARAMETER;
-        if (size > ETL_MAX_EVENT)
-            return ERROR_ARITHMETIC_OVERFLOW;
-        piece[count++] = (struct ring_piece){(uintptr_t)data, (uint32_t)size, 0};
+        /* one that is too long alone makes the whole too long */
+        piece[count++] =
+            (struct ring_piece){(uintptr_t)data, (uint32_t)(size < ETL_MAX_EVENT ? size : ETL_MAX_EVENT), 0};
     }
     h.task = (uint16_t)((MessageFlags & ~(ULONG)(MESSAGE_POINTER32 | MESSAGE_POINTER64)) |
                         (sizeof(void *) == 8 ? MESSAGE_POINTER64 : MESSAGE_POINTER32));

@@ -178,6 +178,22 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
     return want;
 }
 
+/* An event over 64 KB is lost to each session that wants it. Filters are not asked: its payload is not read. */
+static __attribute__((noinline, cold)) ULONG too_long(const struct shm_provider *slot, uint32_t mask)
+{
+    ULONG result = ERROR_SUCCESS;
+    for (; mask; mask &= mask - 1) {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        const uint64_t           ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view  *view =
+            __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        if (view && ticket & 0xFF)
+            ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
+        result = ERROR_ARITHMETIC_OVERFLOW;
+    }
+    return result;
+}
+
 /* ---- sessions with filters ---- */
 
 /* The arguments of a call. */
@@ -310,9 +326,9 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
         return ERROR_SUCCESS;
     fill_event(&e, r, c->d, c->activity, c->flags); /* an error of the event itself holds for all sessions */
     const ULONG status = event_items_build(&b, &e, r, c->related, c->n, c->data, NULL);
-    if (status != ERROR_SUCCESS)
-        return status;
-    return sum_pieces(&e) ? write_filtered(r, slot, mask, c, frame, caller) : ERROR_ARITHMETIC_OVERFLOW;
+    if (status == ERROR_ARITHMETIC_OVERFLOW || (status == ERROR_SUCCESS && !sum_pieces(&e)))
+        return too_long(slot, mask);
+    return status ? status : write_filtered(r, slot, mask, c, frame, caller);
 }
 
 /* EventWrite and EventWriteTransfer jump here, so that the caller of these functions is the line that writes the event:
@@ -349,10 +365,10 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
         return ERROR_SUCCESS;
     fill_event(&e, r, d, activity, flags);
     ULONG status = event_items_build(&b, &e, r, related, n, data, NULL);
+    if (status == ERROR_ARITHMETIC_OVERFLOW || (status == ERROR_SUCCESS && !sum_pieces(&e)))
+        return too_long(slot, mask);
     if (status != ERROR_SUCCESS)
         return status;
-    if (!sum_pieces(&e))
-        return ERROR_ARITHMETIC_OVERFLOW;
     status = write_sessions(&e, r, slot, mask, d, &again);
     if (UNLIKELY(again)) {
         const struct event_write_call c    = {d, activity, related, n, data, flags, 0, 0};
@@ -519,7 +535,7 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
     struct section e;
     fill_simple(&e, r, d, n, data);
     if (UNLIKELY(!sum_pieces(&e))) /* too long; fine if no session wants it */
-        return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
+        return too_long(slot, sessions_that_want(r, slot, d->Level, d->Keyword));
     if (mask & (mask - 1))
         return write_several(&e, r, slot, mask, d, n, data);
     const ULONG status = write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d, e.total);
@@ -543,7 +559,7 @@ static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(R
     const bool     fits  = sum_pieces(&e);
     const uint32_t total = e.total; /* kept out of memory */
     if (UNLIKELY(!fits))
-        return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
+        return too_long(slot, sessions_that_want(r, slot, d->Level, d->Keyword));
     const ULONG status = write_session(&e, r, slot, 0, d, total);
     return UNLIKELY(status == AGAIN) ? write_again(&e) : status;
 }
