@@ -1,23 +1,16 @@
 /* trace_controller - a controller as one would be written for Windows: sessions, providers, and every error that the
  * pages of these functions name. Needs a daemon at AUTOLOGGER_RUNTIME_DIR; prints what failed. Exit codes: 0 all as
  * expected, 1 not. */
-#include <evntcons.h>
-#include <evntprov.h>
-#include <evntrace.h>
+#include "boot-tests/trace_controller.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static const GUID provider = {0x5eba5e01, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
-static unsigned   failed, made;
+const GUID      controller_provider = {0x5eba5e01, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+static unsigned failed, made;
 
-struct block {
-    EVENT_TRACE_PROPERTIES p;
-    char                   file[512], name[512];
-};
-
-static struct block fresh(const char *file, ULONG mode)
+struct block fresh(const char *file, ULONG mode)
 {
     struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1},
                             .LogFileMode       = mode,
@@ -31,7 +24,7 @@ static struct block fresh(const char *file, ULONG mode)
     return b;
 }
 
-static void expect(const char *what, ULONG got, ULONG wanted)
+void expect(const char *what, ULONG got, ULONG wanted)
 {
     made++;
     if (got == wanted)
@@ -39,71 +32,7 @@ static void expect(const char *what, ULONG got, ULONG wanted)
     printf("%s: %u, expected %u\n", what, got, wanted);
     failed++;
 }
-static void expect_true(const char *what, int holds) { expect(what, holds != 0, 1); }
-
-/* ---- StartTrace's errors, as a table ---- */
-
-static void start_errors(void)
-{
-    static const struct {
-        const char *what;
-        ULONG       size, flags, mode;
-        const char *file;
-        ULONG       name_offset, wanted;
-    } row[] = {
-        {"size 0", 0, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
-        {"size of the fixed part less 1", 119, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
-        {"no WNODE_FLAG_TRACED_GUID", 1144, 0, 0, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"name's offset in the fixed part", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 64, ERROR_INVALID_PARAMETER},
-        {"name's offset outside", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 5000, ERROR_INVALID_PARAMETER},
-        {"no room for the name", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 1141, ERROR_BAD_LENGTH},
-        {"neither file nor mode", 1144, WNODE_FLAG_TRACED_GUID, 0, NULL, 632, ERROR_BAD_PATHNAME},
-        {"sequential without a file", 1144, WNODE_FLAG_TRACED_GUID, 1, NULL, 632, ERROR_INVALID_PARAMETER},
-        {"sequential and circular", 1144, WNODE_FLAG_TRACED_GUID, 3, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"circular and append", 1144, WNODE_FLAG_TRACED_GUID, 6, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"newfile and circular", 1144, WNODE_FLAG_TRACED_GUID, 10, "a%d.etl", 632, ERROR_INVALID_PARAMETER},
-        {"nonstoppable", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_NONSTOPPABLE_MODE, "a.etl", 632,
-         ERROR_INVALID_PARAMETER},
-        {"private and real time", 1144, WNODE_FLAG_TRACED_GUID,
-         EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, NULL, 632, ERROR_INVALID_PARAMETER},
-        {"circular without a size", 1144, WNODE_FLAG_TRACED_GUID, 2, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"preallocate without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_PREALLOCATE, "a.etl", 632,
-         ERROR_INVALID_PARAMETER},
-        {"newfile without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_NEWFILE, "a%d.etl", 632,
-         ERROR_INVALID_PARAMETER},
-        {"buffering with a file", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE, "a.etl", 632,
-         ERROR_INVALID_PARAMETER},
-        {"buffering and sequential", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 1, NULL, 632,
-         ERROR_INVALID_PARAMETER},
-        {"buffering and circular", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 2, NULL, 632,
-         ERROR_INVALID_PARAMETER},
-        {"both sequences", 1144, WNODE_FLAG_TRACED_GUID, 0xC000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"relog", 1144, WNODE_FLAG_TRACED_GUID, 0x10000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"compressed without buffering", 1144, WNODE_FLAG_TRACED_GUID, 0x04000000, "a.etl", 632,
-         ERROR_INVALID_PARAMETER},
-        {"both hybrids", 1144, WNODE_FLAG_TRACED_GUID, 0x00C00000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"paged kernel events", 1144, WNODE_FLAG_TRACED_GUID,
-         EVENT_TRACE_USE_PAGED_MEMORY | EVENT_TRACE_SYSTEM_LOGGER_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"a name that leaves the folder", 1144, WNODE_FLAG_TRACED_GUID, 0, "../a.etl", 632, 123},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        struct block b       = fresh(row[i].file, row[i].mode);
-        TRACEHANDLE  handle  = 77;
-        b.p.Wnode.BufferSize = row[i].size;
-        b.p.Wnode.Flags      = row[i].flags;
-        b.p.LoggerNameOffset = row[i].name_offset;
-        expect(row[i].what, StartTraceA(&handle, "wrong", &b.p), row[i].wanted);
-        expect_true("the handle is 0 then", handle == 0);
-    }
-    struct block b = fresh("a.etl", 0);
-    TRACEHANDLE  handle;
-    expect("no handle", StartTraceA(NULL, "wrong", &b.p), ERROR_INVALID_PARAMETER);
-    expect("no name", StartTraceA(&handle, NULL, &b.p), ERROR_INVALID_PARAMETER);
-    expect("empty name", StartTraceA(&handle, "", &b.p), ERROR_INVALID_PARAMETER);
-    expect("no properties", StartTraceA(&handle, "wrong", NULL), ERROR_INVALID_PARAMETER);
-    b.p.Wnode.Guid = (GUID)AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
-    expect("the kernel's GUID with another name", StartTraceA(&handle, "wrong", &b.p), ERROR_INVALID_PARAMETER);
-}
+void expect_true(const char *what, int holds) { expect(what, holds != 0, 1); }
 
 /* ---- a session's life ---- */
 
@@ -148,7 +77,7 @@ static ULONG enable_with(TRACEHANDLE handle, ULONG code, const char *words)
     ENABLE_TRACE_PARAMETERS e = {
         .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableFilterDesc = &d, .FilterDescCount = 1};
     snprintf(f.words, sizeof f.words, "%s", words);
-    return EnableTraceEx2(handle, &provider, code, 5, 0, 0, 5000, &e);
+    return EnableTraceEx2(handle, &controller_provider, code, 5, 0, 0, 5000, &e);
 }
 static void own_filters(void)
 {
@@ -156,20 +85,22 @@ static void own_filters(void)
     struct block                  b      = fresh("filters.etl", 0);
     TRACEHANDLE                   handle = 0;
     REGHANDLE                     reg    = 0;
-    EventRegister(&provider, filtered, NULL, &reg);
+    EventRegister(&controller_provider, filtered, NULL, &reg);
     expect("start", StartTraceA(&handle, "filters", &b.p), ERROR_SUCCESS);
     expect("enable with a filter", enable_with(handle, EVENT_CONTROL_CODE_ENABLE_PROVIDER, "always"), ERROR_SUCCESS);
     expect_true("it is told", got_code == 1 && got_type == EVENT_FILTER_TYPE_SCHEMATIZED && got_size == sizeof got &&
                                   strcmp(got.words, "always") == 0);
     expect_true("by a bit that names the session",
                 got.header.Id == 1 && got.header.InstanceId && !(got.header.InstanceId & (got.header.InstanceId - 1)));
-    expect("capture", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+    expect("capture",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("with the session's filter", got_code == 2 && strcmp(got.words, "always") == 0);
     expect("capture with a filter", enable_with(handle, EVENT_CONTROL_CODE_CAPTURE_STATE, "this once"), ERROR_SUCCESS);
     expect_true("of its own", got_code == 2 && got_size == sizeof got && strcmp(got.words, "this once") == 0 &&
                                   got.header.InstanceId);
-    expect("capture again", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+    expect("capture again",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("it was for once", strcmp(got.words, "always") == 0);
     expect("an event for all", EventWriteEx(reg, &d, 0, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
@@ -194,14 +125,14 @@ static void categories(void)
     struct block b      = fresh("categories.etl", 0);
     TRACEHANDLE  handle = 0;
     REGHANDLE    reg    = 0;
-    EventRegister(&provider, NULL, NULL, &reg);
+    EventRegister(&controller_provider, NULL, NULL, &reg);
     expect("start", StartTraceA(&handle, "categories", &b.p), ERROR_SUCCESS);
     for (size_t i = 0; i < 2 * (sizeof row / sizeof *row); i++) {
         const size_t n = i / 2;
         expect("enable",
-               i % 2 ? EnableTraceEx(&provider, NULL, handle, 1, 4, row[n].any, row[n].all, 0, NULL)
-                     : EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, row[n].any, row[n].all,
-                                      5000, NULL),
+               i % 2 ? EnableTraceEx(&controller_provider, NULL, handle, 1, 4, row[n].any, row[n].all, 0, NULL)
+                     : EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, row[n].any,
+                                      row[n].all, 5000, NULL),
                ERROR_SUCCESS);
         unsigned taken = 0;
         for (size_t k = 0; k < sizeof keyword / sizeof *keyword; k++) {
@@ -233,11 +164,11 @@ static void provider_lists(TRACEHANDLE handle)
            ERROR_INSUFFICIENT_BUFFER);
     expect("list", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
     for (ULONG i = 0; i < length / sizeof *guids; i++)
-        found += memcmp(&guids[i], &provider, sizeof provider) == 0;
+        found += memcmp(&guids[i], &controller_provider, sizeof controller_provider) == 0;
     expect_true("the provider is in the list", found == 1);
     expect("of one",
-           EnumerateTraceGuidsEx(TraceGuidQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one,
-                                 &length),
+           EnumerateTraceGuidsEx(TraceGuidQueryInfo, (GUID *)(uintptr_t)&controller_provider,
+                                 sizeof controller_provider, &one, sizeof one, &length),
            ERROR_SUCCESS);
     expect_true("this program, this session, these terms",
                 length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
@@ -265,8 +196,8 @@ static void group_lists(TRACEHANDLE handle)
         EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length),
         ERROR_WMI_GUID_NOT_FOUND);
     expect("no group",
-           EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one,
-                                 &length),
+           EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&controller_provider,
+                                 sizeof controller_provider, &one, sizeof one, &length),
            ERROR_WMI_GUID_NOT_FOUND);
     expect("no groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length),
            ERROR_SUCCESS);
@@ -297,7 +228,7 @@ static void life(void)
     struct block                  b      = fresh("life.etl", 0), q;
     TRACEHANDLE                   handle = 0, other = 0;
     REGHANDLE                     reg = 0;
-    EventRegister(&provider, enabled, NULL, &reg);
+    EventRegister(&controller_provider, enabled, NULL, &reg);
     b.p.AgeLimit = 15;
     expect("start", StartTraceA(&handle, "life", &b.p), ERROR_SUCCESS);
     expect_true("AgeLimit is kept", b.p.AgeLimit == 15); /* D-12 */
@@ -314,21 +245,24 @@ static void life(void)
     expect("the file again", StartTraceA(&other, "other", &q.p), 32);
 
     expect("event before", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 3, 0, 0, 5000, NULL),
+    expect("enable",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 3, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("the callback ran before that returned", callbacks == 1 && told_code == 1 && told_level == 3);
     expect("error", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
     expect("info, not taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
-    expect("more", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
+    expect("more",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("told again", callbacks == 2 && told_level == 5);
     expect("info, taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
-    expect("state", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+    expect("state", EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("asked for it", callbacks == 3 && told_code == 2);
     provider_lists(handle);
     group_lists(handle);
-    expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL),
+    expect("disable",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     expect_true("told", callbacks == 4 && told_code == 0);
     expect("event after", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
@@ -405,88 +339,15 @@ static void narrow_room(void)
     expect("query all, nothing runs", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);
 }
 
-/* ---- errors of the others ---- */
-
-/* CTL-19: each control code of a session that does not run. */
-static void missing(void)
-{
-    static const struct {
-        const char *what;
-        ULONG       code;
-    } row[] = {
-        {"QUERY of nobody", EVENT_TRACE_CONTROL_QUERY},
-        {"STOP of nobody", EVENT_TRACE_CONTROL_STOP},
-        {"UPDATE of nobody", EVENT_TRACE_CONTROL_UPDATE},
-        {"FLUSH of nobody", EVENT_TRACE_CONTROL_FLUSH},
-        {"INCREMENT_FILE of nobody", EVENT_TRACE_CONTROL_INCREMENT_FILE},
-        {"CONVERT_TO_REALTIME of nobody", EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        struct block b = fresh("nobody.etl", 0);
-        expect(row[i].what, ControlTraceA(0, "nobody", &b.p, row[i].code), ERROR_WMI_INSTANCE_NOT_FOUND);
-    }
-}
-
-static void other_errors(void)
-{
-    struct block            b = fresh("errors.etl", 0), q = fresh("", 0);
-    TRACEHANDLE             handle;
-    EVENT_FILTER_DESCRIPTOR filter = {.Type = 0x80000200};
-    ENABLE_TRACE_PARAMETERS e      = {.Version = 2, .EnableFilterDesc = &filter, .FilterDescCount = 1};
-    ULONG                   total = 0, n = 0;
-    PEVENT_TRACE_PROPERTIES all[65] = {&q.p};
-    expect("start W", StartTraceW(&handle, u"errors", &b.p), ERROR_SUCCESS);
-    expect("neither name nor handle", ControlTraceA(0, NULL, &q.p, 0), ERROR_INVALID_PARAMETER);
-    expect("no properties", ControlTraceA(handle, NULL, NULL, 0), ERROR_INVALID_PARAMETER);
-    q.p.Wnode.BufferSize = 100;
-    expect("too small", ControlTraceA(handle, NULL, &q.p, 0), ERROR_BAD_LENGTH);
-    q = fresh("", 0);
-    expect("no such session", ControlTraceA(0, "nobody", &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
-    expect("another's handle", ControlTraceA(handle ^ 0x10000, NULL, &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
-    missing();
-    expect("query all, none", QueryAllTracesA(all, 0, &total), ERROR_INVALID_PARAMETER);
-    expect("query all, too many", QueryAllTracesA(all, 65, &total), ERROR_INVALID_PARAMETER);
-    expect("query all", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);
-    expect_true("one session", total == 1 && strcmp(q.name, "errors") == 0);
-    TRACEHANDLE  second;
-    struct block more = fresh(NULL, EVENT_TRACE_REAL_TIME_MODE);
-    expect("real time without a file", StartTraceA(&second, "live", &more.p), ERROR_SUCCESS);
-    expect_true("flush timer of 1 s", more.p.FlushTimer == 1);
-    expect("query all, one place", QueryAllTracesA(all, 1, &total), 234);
-    expect_true("both are counted", total == 2);
-    expect("enable nobody", EnableTraceEx2(handle, NULL, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
-    expect("enable with handle 0", EnableTraceEx2(0, &provider, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
-    expect("unknown code", EnableTraceEx2(handle, &provider, 3, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
-    expect("a filter without data", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_INVALID_PARAMETER);
-    filter.Type = 0x80000001;
-    expect("a filter of the system", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_NOT_SUPPORTED);
-    e = (ENABLE_TRACE_PARAMETERS){.Version = 7};
-    expect("parameters of version 7", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_INVALID_PARAMETER);
-    expect("not enabled", EnableTraceEx2(handle, &provider, 0, 0, 0, 0, 0, NULL), ERROR_WMI_GUID_NOT_FOUND);
-    expect("EnableTraceEx", EnableTraceEx(&provider, NULL, handle, 1, 4, 0x40, 0, 0x10, NULL), ERROR_SUCCESS);
-    expect("EnableTrace", EnableTrace(0, 0, 0, &provider, handle), ERROR_SUCCESS);
-    expect("max loggers", TraceQueryInformation(0, TraceMaxLoggersQuery, &total, sizeof total, &n), ERROR_SUCCESS);
-    expect_true("64 of them", total == 64 && n == 4);
-    expect("flags of a session of programs",
-           TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 32), ERROR_INVALID_PARAMETER);
-    expect("wrong length", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 31),
-           ERROR_BAD_LENGTH);
-    expect("unknown class", TraceSetInformation(handle, (TRACE_INFO_CLASS)18, &n, 4), ERROR_NOT_SUPPORTED);
-    q = fresh("", 0);
-    expect("stop live", StopTraceA(second, NULL, &q.p), ERROR_SUCCESS);
-    q = fresh("", 0);
-    expect("stop W", StopTraceW(0, u"errors", &q.p), ERROR_SUCCESS);
-    expect_true("wide name", ((PCWSTR)(const void *)q.name)[0] == u'e' && ((PCWSTR)(const void *)q.name)[5] == u's');
-}
-
 /* ---- modes ---- */
 
 static void write_to(TRACEHANDLE handle, unsigned events)
 {
     static const EVENT_DESCRIPTOR d = {.Id = 9, .Level = 4};
     REGHANDLE                     reg;
-    expect("register", EventRegister(&provider, NULL, NULL, &reg), ERROR_SUCCESS);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
+    expect("register", EventRegister(&controller_provider, NULL, NULL, &reg), ERROR_SUCCESS);
+    expect("enable",
+           EnableTraceEx2(handle, &controller_provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
            ERROR_SUCCESS);
     for (unsigned i = 0; i < events; i++)
         expect("an event", EventWrite(reg, &d, 0, NULL), ERROR_SUCCESS);
@@ -529,118 +390,6 @@ static void modes(void)
     expect("circular", StartTraceA(&handle, "round", &b.p), ERROR_SUCCESS);
     q = fresh("", 0);
     expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
-}
-
-/* ---- UPDATE, CONVERT_TO_REALTIME ---- */
-
-static ULONG update(TRACEHANDLE handle, struct block *b)
-{
-    return ControlTraceA(handle, NULL, &b->p, EVENT_TRACE_CONTROL_UPDATE);
-}
-
-/* An update as a controller makes it: QUERY's result with one thing changed. LogFileNameOffset is then 0, unless a file
- * is named. */
-static struct block asked(TRACEHANDLE handle)
-{
-    struct block q = fresh("", 0);
-    expect("query", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
-    q.p.LogFileNameOffset = 0;
-    return q;
-}
-
-static void update_errors(void)
-{
-    static const struct {
-        const char *what;
-        const char *file; /* of the session */
-        ULONG       mode, size;
-        const char *new_file;
-        ULONG       set, clear; /* bits of LogFileMode */
-        ULONG       flush, maximum, expected, convert;
-    } rows[] = {
-        {"its own file", "u.etl", 0, 0, "u.etl", 0, 0, 0, 0, ERROR_BAD_PATHNAME, ERROR_SUCCESS},
-        {"another session's file", "u.etl", 0, 0, "taken.etl", 0, 0, 0, 0, ERROR_BAD_PATHNAME, ERROR_SUCCESS},
-        {"a file outside", "u.etl", 0, 0, "../x.etl", 0, 0, 0, 0, ERROR_INVALID_NAME, ERROR_SUCCESS},
-        {"circular from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_CIRCULAR, 0, 0, 0, ERROR_INVALID_PARAMETER,
-         ERROR_SUCCESS},
-        {"buffering from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_BUFFERING_MODE, 0, 0, 0, ERROR_INVALID_PARAMETER,
-         ERROR_SUCCESS},
-        {"newfile, another file", "u-%d.etl", EVENT_TRACE_FILE_MODE_NEWFILE, 1, "v-%d.etl", 0, 0, 0, 0,
-         ERROR_INVALID_PARAMETER, ERROR_SUCCESS},
-        {"ring, a file", NULL, EVENT_TRACE_BUFFERING_MODE, 0, "v.etl", 0, 0, 0, 0, ERROR_INVALID_PARAMETER,
-         ERROR_INVALID_PARAMETER},
-        /* ignored */
-        {"ring, a flush timer", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, 0, 0, 5, 0, ERROR_SUCCESS,
-         ERROR_INVALID_PARAMETER},
-        {"ring, real time", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, EVENT_TRACE_REAL_TIME_MODE, 0, 0, 0,
-         ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
-        {"no file, real time off", NULL, EVENT_TRACE_REAL_TIME_MODE, 0, NULL, 0, EVENT_TRACE_REAL_TIME_MODE, 0, 0,
-         ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
-        {"no file, a file", NULL, EVENT_TRACE_REAL_TIME_MODE, 0, "v.etl", 0, 0, 0, 0, ERROR_SUCCESS, ERROR_SUCCESS},
-        {"more buffers", "u.etl", 0, 0, NULL, 0, 0, 0, 90, ERROR_SUCCESS, ERROR_SUCCESS},
-        {"sequential, as it is", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_SEQUENTIAL, 0, 0, 0, ERROR_SUCCESS,
-         ERROR_SUCCESS},
-    };
-    struct block taken = fresh("taken.etl", 0), q;
-    TRACEHANDLE  other, handle;
-    expect("the other one", StartTraceA(&other, "taken", &taken.p), ERROR_SUCCESS);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct block b      = fresh(rows[i].file, rows[i].mode);
-        b.p.MaximumFileSize = rows[i].size;
-        expect(rows[i].what, StartTraceA(&handle, "update", &b.p), ERROR_SUCCESS);
-        q = asked(handle);
-        if (rows[i].new_file) {
-            q.p.LogFileNameOffset = offsetof(struct block, file);
-            strcpy(q.file, rows[i].new_file);
-        }
-        q.p.LogFileMode    = (q.p.LogFileMode | rows[i].set) & ~rows[i].clear;
-        q.p.FlushTimer     = rows[i].flush;
-        q.p.MaximumBuffers = rows[i].maximum;
-        expect(rows[i].what, update(handle, &q), rows[i].expected);
-        if (rows[i].maximum)
-            expect_true("so many", q.p.MaximumBuffers == rows[i].maximum);
-        q = fresh("", 0);
-        expect("convert to real time", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME),
-               rows[i].convert);
-        if (!rows[i].convert)
-            expect_true("real time alone",
-                        q.p.LogFileMode == EVENT_TRACE_REAL_TIME_MODE && !*q.file && q.p.FlushTimer == 1);
-        q = fresh("", 0);
-        expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
-    }
-    q = fresh("", 0);
-    expect("of nobody", ControlTraceA(0, "nobody", &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_WMI_INSTANCE_NOT_FOUND);
-    expect("unknown code", ControlTraceA(other, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME + 1),
-           ERROR_NOT_SUPPORTED);
-    expect("stop the other", StopTraceA(other, NULL, &q.p), ERROR_SUCCESS);
-}
-
-static void updates(void)
-{
-    struct block b = fresh("update-1.etl", 0), q;
-    TRACEHANDLE  handle;
-    expect("start", StartTraceA(&handle, "update", &b.p), ERROR_SUCCESS);
-    q = asked(handle);
-    q.p.LogFileMode |= EVENT_TRACE_REAL_TIME_MODE;
-    expect("real time on", update(handle, &q), ERROR_SUCCESS);
-    expect_true("in force, with a flush timer of 1 s",
-                q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE && q.p.FlushTimer == 1);
-    q                     = asked(handle);
-    q.p.LogFileNameOffset = offsetof(struct block, file);
-    strcpy(q.file, "update-2.etl");
-    q.p.FlushTimer     = 7;
-    q.p.MaximumBuffers = 100;
-    expect("file, timer and buffers at once", UpdateTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
-    expect_true("all of it", strstr(q.file, "/update-2.etl") && q.p.FlushTimer == 7 && q.p.MaximumBuffers == 100);
-    q                  = asked(handle);
-    q.p.LogFileMode    = 0;
-    q.p.MaximumBuffers = 20;
-    expect("real time off, fewer buffers", update(handle, &q), ERROR_SUCCESS);
-    expect_true("both", !(q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE) && q.p.MaximumBuffers == 20 &&
-                            strcmp(q.name, "update") == 0);
-    q = fresh("", 0);
-    expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
-    expect_true("the last file", strstr(q.file, "/update-2.etl") != NULL);
 }
 
 /* ---- the kernel's logger: as root ---- */
@@ -701,7 +450,7 @@ static void kernel(void)
 
 static VOID WINAPI record(PEVENT_RECORD r)
 {
-    events_seen += memcmp(&r->EventHeader.ProviderId, &provider, sizeof provider) == 0;
+    events_seen += memcmp(&r->EventHeader.ProviderId, &controller_provider, sizeof controller_provider) == 0;
 }
 
 static void read_back(const char *path)
@@ -717,15 +466,13 @@ static void read_back(const char *path)
 
 int main(int argc, char **argv)
 {
-    start_errors();
+    controller_errors();
     own_filters();
     categories();
     life();
     narrow_room();
-    other_errors();
     modes();
-    update_errors();
-    updates();
+    controller_updates();
     if (geteuid() == 0)
         kernel();
     if (argc > 1)
