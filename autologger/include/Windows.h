@@ -22,6 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__GLIBC__) && !defined(__USE_MISC)
+#error "Windows.h needs what -std=c99 and the like hide. Do: compile with -std=gnu11 or the like, or with -D_GNU_SOURCE"
+#endif
+
 /* ---- declarations ---- */
 #ifdef __cplusplus
 #define EXTERN_C extern "C"
