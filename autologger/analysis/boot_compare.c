@@ -4,86 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const boot_compare_words[COMPARE_KINDS] = {"boot",    "phase",    "unit", "script",
-                                                       "process", "initcall", "disk"};
-
-struct figure { /* of one boot */
-    enum boot_compare_kind kind;
-    const char            *name;
-    int64_t                value;
-    unsigned               boot;
-};
-struct boot_compare_figures {
-    struct figure *list;
-    unsigned       count, room;
-    char          *texts[64]; /* names that were allocated */
-    unsigned       made;
-    bool           failed;
-};
-
-static void boot_compare_put(struct boot_compare_figures *f, unsigned boot, enum boot_compare_kind kind,
-                             const char *name, int64_t value)
-{
-    if (f->count == f->room) {
-        const unsigned n     = f->room ? f->room * 2 : 1024;
-        void          *grown = realloc(f->list, n * sizeof *f->list);
-        if (!grown) {
-            f->failed = true;
-            return;
-        }
-        f->list = grown;
-        f->room = n;
-    }
-    f->list[f->count++] = (struct figure){kind, name, value, boot};
-}
-
-static void boot_compare_disks(struct boot_compare_figures *f, unsigned boot, const struct boot *b)
-{
-    for (unsigned i = 0; i < b->disks && f->made + 2 <= sizeof f->texts / sizeof *f->texts; i++) {
-        const struct boot_disk *d    = &b->disk[i];
-        char                   *busy = NULL, *each = NULL;
-        if (asprintf(&busy, "disk %u busy", d->number) < 0 || asprintf(&each, "disk %u, a request", d->number) < 0) {
-            free(busy);
-            f->failed = true;
-            return;
-        }
-        f->texts[f->made++] = busy;
-        f->texts[f->made++] = each;
-        boot_compare_put(f, boot, COMPARE_DISK, busy, d->busy);
-        boot_compare_put(f, boot, COMPARE_DISK, each,
-                         d->waited / (int64_t)(d->reads + d->writes ? d->reads + d->writes : 1));
-    }
-}
-
-static void figures_of(struct boot_compare_figures *f, unsigned boot, const struct boot *b)
-{
-    boot_compare_put(f, boot, COMPARE_BOOT, "boot", b->finish);
-    for (unsigned i = 0; i < b->phases; i++)
-        boot_compare_put(f, boot, COMPARE_PHASE, b->phase[i].name, b->phase[i].end - b->phase[i].start);
-    for (unsigned i = 0; i < b->units; i++)
-        if (boot_unit_length(&b->unit[i]))
-            boot_compare_put(f, boot, COMPARE_UNIT, b->unit[i].name, boot_unit_length(&b->unit[i]));
-    for (unsigned i = 0; i < b->processes; i++) {
-        const struct boot_process *p      = &b->process[i];
-        const bool                 script = strncmp(p->label, "/scripts/", 9) == 0 || strstr(p->label, "dracut/hooks");
-        if (!p->lives && !p->there && p->start < b->finish && p->pid != 1)
-            boot_compare_put(f, boot, script ? COMPARE_SCRIPT : COMPARE_PROCESS, p->label,
-                             (p->end < b->finish ? p->end : b->finish) - p->start);
-    }
-    for (unsigned i = 0; i < b->initcalls; i++)
-        boot_compare_put(f, boot, COMPARE_INITCALL, b->initcall[i].name, b->initcall[i].length);
-    boot_compare_disks(f, boot, b);
-}
-
-static int boot_compare_by_name(const void *a, const void *b)
-{
-    const struct figure *x = a, *y = b;
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    const int d = strcmp(x->name, y->name);
-    return d ? d : x->boot < y->boot ? -1 : x->boot > y->boot;
-}
-
 static int boot_compare_by_value(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -99,28 +19,21 @@ static int by_change(const void *a, const void *b)
     return n != m ? (n < m ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Compares one item over all boots that have it: `n` figures from `first` on. Those of one boot are added up. */
-static bool compare_one(struct boot_comparison *c, const struct figure *first, unsigned n, unsigned after,
-                        int64_t *values, int64_t least)
+/* Compares one item over all boots that have it; the last boot is the one after. */
+static bool compare_one(struct boot_comparison *c, const struct boot_item *item, unsigned after, int64_t *values,
+                        int64_t least)
 {
-    struct boot_change change = {.kind = first->kind, .before = -1, .after = -1};
+    struct boot_change change = {.kind = item->kind, .before = -1, .after = boot_item_value(item, after)};
     unsigned           boots  = 0;
-    for (unsigned i = 0; i < n;) {
-        int64_t  sum  = 0;
-        unsigned boot = first[i].boot;
-        for (; i < n && first[i].boot == boot; i++)
-            sum += first[i].value;
-        if (boot == after)
-            change.after = sum;
-        else
-            values[boots++] = sum;
-    }
+    for (unsigned i = 0; i < after; i++)
+        if (boot_item_value(item, i) >= 0)
+            values[boots++] = boot_item_value(item, i);
     if (boots) {
         qsort(values, boots, sizeof *values, boot_compare_by_value);
         change.before = boots % 2 ? values[boots / 2] : (values[boots / 2 - 1] + values[boots / 2]) / 2;
     }
     change.change = (change.after < 0 ? 0 : change.after) - (change.before < 0 ? 0 : change.before);
-    if (llabs(change.change) < least && first->kind > COMPARE_PHASE)
+    if (llabs(change.change) < least && item->kind > COMPARE_PHASE)
         return true;
     if (c->rows % 64 == 0) {
         void *grown = realloc(c->row, (c->rows + 64ul) * sizeof *c->row);
@@ -128,7 +41,7 @@ static bool compare_one(struct boot_comparison *c, const struct figure *first, u
             return false;
         c->row = grown;
     }
-    if (!(change.name = strdup(first->name)))
+    if (!(change.name = strdup(item->name)))
         return false;
     c->row[c->rows++] = change;
     return true;
@@ -170,19 +83,12 @@ static void boot_compare_say(struct boot_comparison *c)
                  boot->change >= 0 ? "longer" : "less", than, more);
 }
 
-static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *f, unsigned after, int64_t least)
+static bool compare_all(struct boot_comparison *c, const struct boot_figures *f, unsigned after, int64_t least)
 {
     int64_t *values = calloc(after + 1ul, sizeof *values);
     bool     good   = values != NULL;
-    qsort(f->list, f->count, sizeof *f->list, boot_compare_by_name);
-    for (unsigned i = 0; i < f->count && good;) {
-        unsigned n = 1;
-        while (i + n < f->count && f->list[i + n].kind == f->list[i].kind &&
-               strcmp(f->list[i + n].name, f->list[i].name) == 0)
-            n++;
-        good = compare_one(c, &f->list[i], n, after, values, least);
-        i += n;
-    }
+    for (unsigned i = 0; i < f->items && good; i++)
+        good = compare_one(c, &f->item[i], after, values, least);
     free(values);
     return good;
 }
@@ -190,17 +96,16 @@ static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *
 wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after,
                                int64_t least, struct boot_comparison **out, struct reason *why)
 {
-    struct boot_compare_figures f = {0};
-    struct boot_comparison     *c = calloc(1, sizeof *c);
+    struct boot_figures    *f = boot_figures_new();
+    struct boot_comparison *c = calloc(1, sizeof *c);
 
     *out = NULL;
-    for (unsigned i = 0; i < count; i++)
-        figures_of(&f, i, before[i]);
-    figures_of(&f, count, after);
-    bool good = c && !f.failed && compare_all(c, &f, count, least);
-    free(f.list);
-    for (unsigned i = 0; i < f.made; i++)
-        free(f.texts[i]);
+    for (unsigned i = 0; f && i <= count; i++)
+        boot_figures_add(f, i < count ? before[i] : after);
+    if (f)
+        boot_figures_sort(f);
+    const bool good = c && f && !f->failed && compare_all(c, f, count, least);
+    boot_figures_free(f);
     if (!good) {
         boot_comparison_destroy(c);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a comparison");

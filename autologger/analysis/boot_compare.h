@@ -1,24 +1,11 @@
 /* boot_compare.h - what got slower between boots: by phase, unit, initramfs script, process, initcall and disk. One
  * boot is compared with another one, or with the median of several: for each item, the median of the boots that have
- * it. Processes are compared by label (several of one label: their sum), units and others by name. Of a process' life
- * only the part before the end of the boot counts; daemons, which live on, are not compared.
+ * it (boot_figures.h).
  * Threads: one. Ownership: boot_comparison_create / destroy; it copies what it needs. Not for: reading boots
  * (boot.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_COMPARE_H
 #define AUTOLOGGER_ANALYSIS_BOOT_COMPARE_H
-#include "autologger/analysis/boot.h"
-
-enum boot_compare_kind {
-    COMPARE_BOOT,
-    COMPARE_PHASE,
-    COMPARE_UNIT,
-    COMPARE_SCRIPT,
-    COMPARE_PROCESS,
-    COMPARE_INITCALL,
-    COMPARE_DISK,
-    COMPARE_KINDS
-};
-extern const char *const boot_compare_words[COMPARE_KINDS];
+#include "autologger/analysis/boot_figures.h"
 
 struct boot_change {
     enum boot_compare_kind kind;
