@@ -44,6 +44,23 @@ static void work(void)
         (void)!getentropy(bytes, 256);
 }
 
+/* Requests that are shorter than a tick, and nothing that asks the kernel for times between their events. */
+static void shorts(void)
+{
+    enum { SHORTS = 200, SPINS = 200000 };
+    static volatile uint64_t n;
+    const uint64_t           from = used(CLOCK_THREAD_CPUTIME_ID);
+    for (uint32_t i = 0; i < SHORTS; i++) {
+        TraceLoggingWrite(times, "Begin", TraceLoggingLevel(4), TraceLoggingUInt32(i, "Round"));
+        for (int k = 0; k < SPINS; k++)
+            n += n ^ (uint64_t)k;
+        TraceLoggingWrite(times, "End", TraceLoggingLevel(4), TraceLoggingUInt32(i, "Round"));
+        usleep(500); /* the kernel counts at a switch, too */
+    }
+    TraceLoggingWrite(times, "Shorts", TraceLoggingLevel(4),
+                      TraceLoggingUInt64(used(CLOCK_THREAD_CPUTIME_ID) - from, "Used"));
+}
+
 static void *idle(void *round)
 {
     tell(*(uint32_t *)round);
@@ -67,6 +84,7 @@ int main(int argc, char **argv)
     if (pthread_create(&other, NULL, idle, &rounds) != 0)
         return 111;
     pthread_join(other, NULL);
+    shorts();
     TraceLoggingUnregister(times);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "autologger/provider/event_items.h"
 
 #include <sys/resource.h>
+#include <time.h>
 
 enum { NO_DESCRIPTOR = 255 };
 
@@ -23,11 +24,14 @@ static void event_items_put_item(struct event_items *b, uint16_t type, const voi
         event_items_put(b, zeros, padded - size);
 }
 
-/* Of this thread. No mapped page has them: perf's page is current only for a hardware counter. */
+/* Of this thread. No mapped page has them: perf's page is current only for a hardware counter. getrusage's sum is that of
+ * the last tick or switch; the thread's clock brings it up to date. */
 static void cpu_times(uint64_t ns[2])
 {
-    struct rusage used;
+    struct rusage   used;
+    struct timespec now;
     ns[0] = ns[1] = 0;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     if (getrusage(RUSAGE_THREAD, &used) < 0)
         return;
     ns[0] = (uint64_t)used.ru_stime.tv_sec * 1000000000u + (uint64_t)used.ru_stime.tv_usec * 1000u;

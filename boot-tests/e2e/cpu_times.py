@@ -50,6 +50,19 @@ def asked(rows):
     check(got[ROUNDS][1] + got[ROUNDS][2] < 60e6, "the other thread's times are not its own:", got[ROUNDS])
 
 
+def short_ones(rows):
+    """The times of requests much shorter than a tick add up to what the program used in all."""
+    total = {"Begin": 0, "End": 0, "Shorts": 0}
+    for row, _ in rows:
+        if row["event"] == "Shorts":
+            total["Shorts"] += int(row["fields"]["Used"])
+        elif row["event"] in total:
+            total[row["event"]] += sum(map(int, row["cpuTimes"].split("/")))
+    share = (total["End"] - total["Begin"]) / total["Shorts"]
+    print(f"{len(rows)} events, {total['Shorts'] / 1e6:.0f} ms used, {share:.3f} of them between begin and end")
+    check(0.5 < share <= 1.01, "what short requests used", total)
+
+
 with Machine() as m:
     m.start()
     for name in ("asked", "silent"):
@@ -61,9 +74,11 @@ with Machine() as m:
     m.wait_ready()
     run(m)
     m.shutdown()
-    rows = events(m, "asked.etl")
+    every = events(m, "asked.etl")
+    short_ones(every)
+    rows = [r for r in every if r[0]["event"] == "Used"]
     check(len(rows) == 2 * (ROUNDS + 1), len(rows), "events")
     asked(rows[:ROUNDS + 1])
     asked(rows[ROUNDS + 1:])
-    rows = events(m, "silent.etl")
+    rows = [r for r in events(m, "silent.etl") if r[0]["event"] == "Used"]
     check(len(rows) == 2 * (ROUNDS + 1) and all("cpuTimes" not in row and header == (0, 0) for row, header in rows), rows[:2])
