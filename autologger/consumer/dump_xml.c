@@ -16,48 +16,12 @@
 
 enum { MISMATCH_ERROR = 15005 /* ERROR_EVT_INVALID_EVENT_DATA */ };
 
-/* Text of an element or attribute. */
-static void dump_xml_escape(struct text *out, const char *p, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)p[i];
-        switch (c) {
-        case '&': text_add(out, "&amp;", 5); break;
-        case '<': text_add(out, "&lt;", 4); break;
-        case '>': text_add(out, "&gt;", 4); break;
-        case '"': text_add(out, "&quot;", 6); break;
-        case '\t':
-        case '\n':
-        case '\r': text_printf(out, "&#%u;", c); break; /* else an attribute has a blank there */
-        default:
-            if (c < ' ') {
-                text_add(out, "\xEF\xBF\xBD", 3);
-            } else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF &&
-                       (unsigned char)p[i + 2] >= 0xBE) {
-                text_add(out, "\xEF\xBF\xBD", 3); /* U+FFFE, U+FFFF */
-                i += 2;
-            } else if (c >= 0x7F) {
-                uint32_t     code;
-                bool         valid;
-                const size_t n = visible_character(p + i, size - i, &code, &valid);
-                if (visible_length(p + i, n) == n)
-                    text_add(out, p + i, n);
-                else
-                    text_printf(out, "&#x%x;", valid ? code : 0xFFFD); /* XML allows C1 and direction marks so */
-                i += n - 1;
-            } else {
-                text_add(out, p + i, 1);
-            }
-        }
-    }
-}
-
 /* A name from the file, which need not be UTF-8. */
 static void escape_name(struct dump *d, struct text *out, const char *name)
 {
     text_cut(&d->name, 0);
     text_utf8(&d->name, name, strlen(name));
-    dump_xml_escape(out, text_get(&d->name), d->name.length);
+    text_xml(out, text_get(&d->name), d->name.length);
 }
 
 static void element(struct dump *d, const char *indent, const char *tag, const char *text)
@@ -180,12 +144,12 @@ static void dump_xml_emit(void *self, const struct field *f)
     text_printf(&d->line, "\t\t<Data Name=\"");
     text_cut(&d->name, 0);
     text_utf8(&d->name, f->path, name_length(f->path));
-    dump_xml_escape(&d->line, text_get(&d->name), d->name.length);
+    text_xml(&d->line, text_get(&d->name), d->name.length);
     text_printf(&d->line, "\">");
     if (f->hex || declared_hex(d->class_name, f->path))
         text_printf(&d->line, "0x%" PRIX64, (uint64_t)strtoull(f->text, NULL, 0));
     else
-        dump_xml_escape(&d->line, f->text, f->length);
+        text_xml(&d->line, f->text, f->length);
     text_printf(&d->line, "</Data>\n");
 }
 

@@ -235,3 +235,38 @@ void text_floating(struct text *t, double v, int digits)
     if (v == 0 || !text_short_floating(t, v, digits))
         text_printf(t, "%.*g", digits, v);
 }
+
+void text_xml(struct text *out, const char *p, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)p[i];
+        switch (c) {
+        case '&': text_add(out, "&amp;", 5); break;
+        case '<': text_add(out, "&lt;", 4); break;
+        case '>': text_add(out, "&gt;", 4); break;
+        case '"': text_add(out, "&quot;", 6); break;
+        case '\t':
+        case '\n':
+        case '\r': text_printf(out, "&#%u;", c); break; /* else an attribute has a blank there */
+        default:
+            if (c < ' ') {
+                text_add(out, "\xEF\xBF\xBD", 3);
+            } else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF &&
+                       (unsigned char)p[i + 2] >= 0xBE) {
+                text_add(out, "\xEF\xBF\xBD", 3); /* U+FFFE, U+FFFF */
+                i += 2;
+            } else if (c >= 0x7F) {
+                uint32_t     code;
+                bool         valid;
+                const size_t n = visible_character(p + i, size - i, &code, &valid);
+                if (visible_length(p + i, n) == n)
+                    text_add(out, p + i, n);
+                else
+                    text_printf(out, "&#x%x;", valid ? code : 0xFFFD); /* XML allows C1 and direction marks so */
+                i += n - 1;
+            } else {
+                text_add(out, p + i, 1);
+            }
+        }
+    }
+}

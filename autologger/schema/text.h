@@ -34,6 +34,8 @@ void text_printf(struct text *t, const char *format, ...) __attribute__((format(
 void text_utf8(struct text *t, const void *bytes, size_t size);
 /* Text that others chose, to be shown: hidden characters are escaped (registry-sim/win32/visible.h). */
 void text_visible(struct text *t, const char *bytes, size_t size);
+/* Text of an element or attribute of XML; bytes meant to be UTF-8. */
+void text_xml(struct text *out, const char *bytes, size_t size);
 /* Adds UTF-16LE; unpaired surrogates become U+FFFD. */
 void text_utf16(struct text *t, const void *bytes, size_t size);
 void text_hex(struct text *t, const void *bytes, size_t size);
