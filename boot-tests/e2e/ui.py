@@ -102,6 +102,7 @@ def fill(b, selector, text):
 def tab(b, name):
     b.press(f"#tab-{name}")
     check(b.run(f"!document.querySelector('#{name}').hidden && document.querySelector('#tab-{name}').getAttribute('aria-selected')") == "true", name)
+    b.until(f"!document.querySelector('#{name}').hasAttribute('aria-busy')")  # a table that comes late moves the button below it away from the press
 
 
 def says(b, text, timeout=20):

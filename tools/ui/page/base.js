@@ -66,7 +66,9 @@ U.show = (name) => {
   }
   U.view = name;
   U.say('');
-  U.views[name].look();
+  const panel = U.get(name); /* its tables come, and move what is below them */
+  panel.setAttribute('aria-busy', 'true');
+  Promise.resolve(U.views[name].look()).finally(() => panel.removeAttribute('aria-busy'));
 };
 U.begin = () => {
   const tabs = [...document.querySelectorAll('[role=tab]')];
