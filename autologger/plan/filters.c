@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Shared by the steps of reading one key. */
 struct filters {
@@ -163,22 +164,39 @@ static wstatus filters_take_part(struct filters *f, uint32_t type)
     return type == FILTER_STACK_LEVEL_KEYWORD ? add_level_keyword(f) : filters_add_names(f, type);
 }
 
+static const struct {
+    const char *name;
+    uint32_t    type;
+} filter_parts[] = {{"EventNameFilter", FILTER_EVENT_NAME},
+                    {"StackNameFilter", FILTER_STACK_NAME},
+                    {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
+
+/* A key below Filters that is none of these has no effect, and would be silent. */
+static wstatus filters_stranger(void *ctx, const struct regkey_info *info)
+{
+    struct filters *f    = ctx;
+    const char     *name = info->name;
+    for (size_t i = 0; i < sizeof filter_parts / sizeof *filter_parts; i++)
+        if (strcasecmp(name, filter_parts[i].name) == 0)
+            return W_SUCCESS;
+    condition_add(&f->p->conditions, W_INVALID_PARAMETER, true, name, info->source_file, info->source_line,
+                  "write EventNameFilter, StackNameFilter or StackLevelKwFilter",
+                  "no filter of that name is read; it is kept and has no effect");
+    return W_SUCCESS;
+}
+
 static wstatus keys_read(struct filters *f, const char *key)
 {
-    static const struct {
-        const char *name;
-        uint32_t    type;
-    } parts[]  = {{"EventNameFilter", FILTER_EVENT_NAME},
-                  {"StackNameFilter", FILTER_STACK_NAME},
-                  {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
     wstatus st = filters_key_read(f, key, IN_FILTERS, filters_take_values, 0);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++) {
+    for (size_t i = 0; i < sizeof filter_parts / sizeof *filter_parts && !st; i++) {
         char *path;
-        if (asprintf(&path, "%s\\%s", key, parts[i].name) < 0)
+        if (asprintf(&path, "%s\\%s", key, filter_parts[i].name) < 0)
             return W_OUTOFMEMORY;
-        st = filters_key_read(f, path, IN_FILTER_PART, filters_take_part, parts[i].type);
+        st = filters_key_read(f, path, IN_FILTER_PART, filters_take_part, filter_parts[i].type);
         free(path);
     }
+    if (!st)
+        regstore_enum_keys(f->store, key, filters_stranger, f);
     return st;
 }
 

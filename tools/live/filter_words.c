@@ -24,7 +24,7 @@ static bool pair_parse(const char *pair, char part[64], const char **rest)
         snprintf(part, 64, "/%.*s", (int)(slash - pair), pair);
         *rest = slash + 1;
     }
-    return **rest != '=';
+    return **rest != '=' && equals[1 + strspn(equals + 1, " \t")];
 }
 
 static wstatus write_configuration(FILE *f, const struct guid *provider, char *const *pairs, unsigned count,
@@ -92,6 +92,18 @@ static wstatus pids_add(struct filter_block **block, const char *text, struct re
     return n ? filter_add(block, FILTER_PID, pid, n * sizeof *pid, why) : W_SUCCESS;
 }
 
+/* What a configuration only notes, since others wrote it: names that are not read. Who types them has made a mistake. */
+static wstatus filter_strangers(const struct plan_provider *p, struct reason *why)
+{
+    for (unsigned i = 0; i < p->conditions.count; i++) {
+        const struct condition *c = &p->conditions.items[i];
+        if (c->number == W_INVALID_PARAMETER && strcmp(c->item, "EnableProperty") != 0)
+            return reason_set(why, W_INVALID_PARAMETER, "--filter: %s: no filter of that name is read. Do: %s", c->item,
+                              c->advice);
+    }
+    return W_SUCCESS;
+}
+
 wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned count, const char *pids,
                      struct filter_block **out, struct reason *why)
 {
@@ -108,6 +120,8 @@ wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned c
         struct plan_provider *p = &plan.providers[0];
         if (p->status)
             st = reason_set(why, p->status, "--filter: %s", p->reason.text);
+        else
+            st = filter_strangers(p, why);
         *out      = p->filter;
         p->filter = NULL;
     }

@@ -15,7 +15,7 @@ int cmd_enable(int argc, char **argv)
          "EnableProperty: names joined by '+': SID, TS_ID, STACK_TRACE, PROCESS_START_KEY, EVENT_KEY, CPU_TIME, IGNORE_KEYWORD_0, EXCLUDE_INPRIVATE",
          0},
         {"filter", ENABLEMENT_FILTER, "VALUE=TEXT", 0,
-         "a value of Filters as in a configuration: EventIds=not 17, ExeFilter=nginx, Payload=Request: status >= 500, EventNameFilter/Names=Start; as often as wanted",
+         "a value of Filters as in a configuration: EventIds=not 17, ExeFilter=nginx, Payload=Request: status >= 500, EventNameFilter/Names=Start with EventNameFilter/FilterIn=yes; as often as wanted",
          0},
         {"pid", ENABLEMENT_PID, "IDS", 0, "only these processes: ids joined by ',', at most 8", 0},
         {"capture-state", ENABLEMENT_CAPTURE, NULL, 0,
