@@ -110,6 +110,8 @@ bool stream_set_idle(const struct stream_set *s);
  * younger than this. A time outside was not written by ring_write: it is replaced by the nearest plausible one (`stamp`
  * where it lies in the future), and counted. */
 void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint64_t stamp);
+/* The same for `limit` alone: after a snapshot, from a clock read behind it. */
+void stream_set_limit(struct stream_set *s, uint64_t limit);
 /* Loads every write position (acquire). Records beyond it are not seen until the next snapshot. */
 void stream_snapshot(struct stream_set *s);
 struct stream_record {

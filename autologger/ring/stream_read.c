@@ -80,6 +80,8 @@ void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint
     s->stamp = stamp;
 }
 
+void stream_set_limit(struct stream_set *s, uint64_t limit) { s->limit = limit; }
+
 /* The record's time, made plausible. Stored in the private copy, so that the next look gets the same. */
 static uint64_t true_time(struct stream_set *s, struct ring_stream *st, bool fallback, uint8_t *data)
 {

@@ -9,7 +9,7 @@
  *      order too, because it waits TOLD_HOLD_MS for late events. Only the daemon's own user may write them.
  *   G5 where an enablement asks for users' SIDs, an event that carries a SID carries that of the user in whose stream
  *      it was.
- *   G6 a program's time lies between the last horizon and a second from now: any other becomes the nearer of these, and
+ *   G6 a program's time lies between the last horizon and a second after its snapshot: any other becomes the nearer of these, and
  *      is counted. So an event with a forged time neither stays in memory for ever nor goes back in time in a buffer.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/ring/quiesce.h"
@@ -24,6 +24,15 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+void logger_snapshot(struct logger *l)
+{
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_snapshot(l->streams[u]);
+    const uint64_t limit = clock_read(&l->s->clock) + l->s->clock.freq;
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_set_limit(l->streams[u], limit);
+}
 
 static const struct state_slot *slot_current(const struct session *s)
 {
@@ -205,8 +214,7 @@ static void logger_make_room(struct logger *l)
     if (!retired)
         return;
     pthread_mutex_lock(&s->lock);
-    for (unsigned u = 0; u < l->uids; u++)
-        stream_snapshot(l->streams[u]);
+    logger_snapshot(l);
     pthread_mutex_unlock(&s->lock);
     logger_collect(l, os->raw_ns(os));
     logger_skip_retired(l);
@@ -228,14 +236,14 @@ static uint32_t flush_threshold(const struct logger *l)
 
 enum { TRIM_MS = 1000 };
 
-/* G6. */
+/* G6. After the snapshot, which may show events younger than the horizon, by as long as this thread stood still. */
 static void believe_times(struct logger *l, uint64_t horizon, bool final)
 {
     const struct session_clock *clock = &l->s->clock;
-    const uint64_t              now   = final ? clock_read(clock) : horizon,
-                   floor              = clock->read_kind == CLOCK_READ_COARSE ? 0 : l->horizon;
+    const uint64_t              seen = clock_read(clock), now = final ? seen : horizon,
+                   floor = clock->read_kind == CLOCK_READ_COARSE ? 0 : l->horizon;
     for (unsigned u = 0; u < l->uids; u++)
-        stream_set_times(l->streams[u], floor, now + clock->freq, now - 1);
+        stream_set_times(l->streams[u], floor, seen + clock->freq, now - 1);
     l->horizon = now;
 }
 
@@ -268,8 +276,8 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     for (unsigned u = 0; u < l->uids; u++) {
         l->streams[u] = s->uid[u].streams;
         l->uid[u]     = s->uid[u].uid;
-        stream_snapshot(l->streams[u]);
     }
+    logger_snapshot(l);
     const uint32_t left = logger_share(l);
     logger_totals(l);
     const uint64_t now_ns = s->env->os->raw_ns(s->env->os);

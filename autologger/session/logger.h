@@ -96,7 +96,9 @@ void logger_failed(struct logger *l, const struct reason *why);
 /* Memory: gives each user its part, and updates the peak (also before files may be written). Under lock. Returns how
  * many chunks are left. */
 uint32_t logger_share(struct logger *l);
-void     logger_totals(struct logger *l); /* publishes stream totals to other threads; under lock */
+/* A snapshot of all streams, and what they may show by it (G6). */
+void logger_snapshot(struct logger *l);
+void logger_totals(struct logger *l); /* publishes stream totals to other threads; under lock */
 
 /* ---- logger_output.c: the file, the consumers, the positions for a successor ---- */
 

@@ -418,8 +418,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     f->events = f->counted = 0;
     /* during a write, writers may use up what they were granted */
     pthread_mutex_lock(&l->s->lock);
-    for (unsigned u = 0; u < l->uids; u++)
-        stream_snapshot(l->streams[u]);
+    logger_snapshot(l);
     logger_share(l);
     pthread_mutex_unlock(&l->s->lock);
 }
