@@ -222,7 +222,8 @@ int cmd_dump(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"format", 'f', "FORMAT", 0,
-         "text (the default) or json (a line an event), xml or csv (as tracerpt writes them)", 0},
+         "text (the default) or json (a line an event), xml or csv (as tracerpt writes them), wpp (messages as tracefmt writes them)",
+         0},
         {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the file", 0},
         {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID} (repeat for more)", 0},
