@@ -45,7 +45,7 @@ static struct boot_item *boot_item_make(struct boot_figures *f, enum boot_compar
     return i->name ? i : NULL;
 }
 
-/* The item, made if there is none; NULL: no memory. */
+/* Makes a missing item. NULL: no memory. */
 static struct boot_item *boot_item_of(struct boot_figures *f, enum boot_compare_kind kind, const char *name)
 {
     static const struct hash_index_of of   = {boot_figures_hash, boot_figures_same};

@@ -37,9 +37,10 @@ enum boot_gate_verdict { GATE_HOLDS, GATE_EXCEEDED, GATE_NOT_KNOWN };
 struct boot_gate {
     enum boot_gate_verdict verdict;
     unsigned               items; /* that the rule covers */
-    struct boot_shift worst; /* that which decided; the largest shift where the rule holds. item NULL: there is none */
-    double            limit; /* of that item, ns */
-    unsigned          more;  /* not known: about so many more boots a side; 0: more than GATE_MORE_MOST */
+    struct boot_shift
+             worst; /* the reason of the verdict: the largest shift over its limit. item NULL: no item is covered */
+    double   limit; /* of that item, ns */
+    unsigned more;  /* not known: about so many more boots a side; 0: more than GATE_MORE_MOST */
 };
 enum { GATE_MORE_MOST = 200 };
 /* `least`: a shift of fewer ns never fails a rule, and shorter items are not looked at. False: no memory. */

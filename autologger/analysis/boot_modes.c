@@ -7,7 +7,7 @@
 
 enum { MODES_LEAST = 8 /* boots */, MODES_SPREADS = 4 };
 #define MODES_SPREAD_OF_DEVIATION 1.4826 /* of a normal distribution: spread to median deviation */
-#define MODES_SHARE 0.01                 /* of the boot: a smaller gap is none */
+#define MODES_SHARE 0.01                 /* of the boot: the least width of a gap */
 
 struct boot_length {
     double   ns;
@@ -26,7 +26,7 @@ static double boot_modes_value(const struct boot_item *i, unsigned boot)
     return own < 0 ? 0 : (double)own;
 }
 
-/* The number of quick boots in front of the widest gap; 0: there is none. `room` has a place for each boot. */
+/* Counts the quick boots in front of the widest gap. 0: no gap is wide enough. `room` has a place for each boot. */
 static unsigned boot_modes_split(const struct boot_length *list, unsigned count, double *room)
 {
     unsigned at  = 0;

@@ -34,7 +34,7 @@ static bool tdh_wpp_same(const void *ctx, uint32_t number, const void *path)
     return strcmp(tdh_wpp_files[number].path, path) == 0;
 }
 
-/* The file's entry, made if there is none; NULL: no memory. */
+/* Makes a missing entry. NULL: no memory. */
 static struct tdh_wpp_file *tdh_wpp_file_of(const char *path)
 {
     static const struct hash_index_of of = {tdh_wpp_hash, tdh_wpp_same};

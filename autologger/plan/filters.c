@@ -171,7 +171,7 @@ static const struct {
                     {"StackNameFilter", FILTER_STACK_NAME},
                     {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
 
-/* A key below Filters that is none of these has no effect, and would be silent. */
+/* Other keys below Filters have no effect: the note tells the administrator. */
 static wstatus filters_stranger(void *ctx, const struct regkey_info *info)
 {
     struct filters *f    = ctx;

@@ -1,5 +1,5 @@
-/* Gates and populations, over histories made of a recorded boot's figures with noise: a planted change is found, none is
- * seen where there is none; a hidden mode is found with the item that makes it. Rules as text. */
+/* Gates and populations, over histories made of a recorded boot's figures with noise: the gate finds a planted
+ * change and gives no alarm without one; a hidden mode is found with its item. Texts of rules. */
 #include "autologger/analysis/boot_gate.h"
 #include "autologger/analysis/boot_modes.h"
 #include "autologger/analysis/tests/boot_facts.h"

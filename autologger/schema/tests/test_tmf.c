@@ -199,7 +199,7 @@ static void formats(void **state)
         }
 }
 
-/* A pointer has one prefix, whoever writes it. A value outside of its map is shown by its type. */
+/* A pointer has one prefix. A value without a name in its map has the form of its type. */
 static void texts(void **state)
 {
     static const struct {
